@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 
 def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | WorkerSession:
-    """Open a run, or resume one from its journal. In a worker of a coordinator, open a worker session instead.
+    """Open a run that a simulator asks for: a new run, or one resumed from its journal (the file of decisions and results). In
+    a process that a coordinator started to simulate launches, open a worker session instead.
 
     Raises:
-        KernelPointError: the run is refused; nothing was started, and a journal was read at most.
+        KernelPointError: the run is refused. Nothing was started or written.
     """
     config = load_config(config_path)
     if descriptors := os.environ.get(WORKER_PIPES_ENV):
@@ -73,14 +74,14 @@ def open_run(
     pool: Pool | None = None,
     command: Sequence[str] = (),
 ) -> Session:
-    """Open a run with a configuration, or resume one from its journal.
+    """Open a run with a configuration: a new run, or one resumed from its journal.
 
     Args:
-        pool: see setup.prepare.
+        pool: worker processes that read traces and predict; None: this process does so.
         command: command line of the simulator, which the journal records.
 
     Raises:
-        KernelPointError: see open.
+        KernelPointError: the run is refused. Nothing was started or written.
     """
     begun = time.process_time()
     journal = JournalWriter(config.journal, resume=config.resume == "auto")

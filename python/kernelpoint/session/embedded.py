@@ -67,13 +67,16 @@ def _say_nothing(*warning: object, **more: object) -> None:
 
 
 def settle(emit: Callable[[str], object], privileged: bool) -> None:
-    """Prepare the Python interpreter inside a simulator: prints go to `emit`, signals stay the simulator's, numeric libraries
-    use one thread.
+    """Prepare the Python interpreter that runs inside a simulator's process.
 
-    Folders of PYTHONPATH count as they do for the `kernelpoint` command, unless the process is `privileged`: it has rights that
-    the user who started it has not (set-user-ID); no other PYTHON* variable does.
-    The import of `signal` above takes SIGINT; the embedding restores it, and no later import takes it again.
-    The thread count is only set where the user set none.
+    * Python's printed lines go to the function `emit`.
+    * Signals are handled by the simulator, not by Python.
+    * Numeric libraries use one thread, unless the user set their number of threads.
+    * Folders in PYTHONPATH are searched for modules, unless `privileged`. No other PYTHON* variable has an effect.
+
+    Args:
+        emit: function that receives each line.
+        privileged: True if the process has rights that its user lacks (set-user-ID).
     """
     if not privileged:
         sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))

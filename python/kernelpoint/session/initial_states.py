@@ -20,13 +20,13 @@ MEMORY = 256 << 20  # bytes of packed footprints that are kept, shared by the pr
 
 
 class InitialStates:
-    """Cache state for the beginning of launches, by process. Each list is read when it is first needed.
+    """Cache state in which launches begin. Trace lists are read when they are first needed.
 
     Args:
-        host: the simulator, with the state that it can restore.
+        host: description of the simulator, and of the cache state that it can restore.
         log: function that receives a line about each trace that cannot be read.
-        cold: every launch begins as the first one does.
-        plan: plan of the run; without it, the lists are read again.
+        cold: True if every launch begins with the caches of the first launch.
+        plan: plan of the run, which holds the launches; without it, the trace lists are read again.
     """
 
     def __init__(self, host: HostInfo, log: Log, cold: bool = False, plan: Plan | None = None) -> None:
@@ -36,10 +36,14 @@ class InitialStates:
         self._lists: dict[int, Replay] = {}
 
     def before(self, process: int, launch: int) -> Replayed:
-        """Memory accesses of the launches before one that fill the caches.
+        """Memory accesses of earlier launches, to fill the caches before a launch is simulated.
+
+        Args:
+            process: index of the simulator process.
+            launch: index of the launch in the process's list.
 
         Raises:
-            HostError: the host cannot replay, it has no such process, or the list has no such launch.
+            HostError: the simulator cannot restore caches, there is no such process, or the list has no such launch.
         """
         if not self._host.can_replay:
             raise HostError("replay: the simulator stated no caches to restore, or there is no trace list on disk")
@@ -52,7 +56,11 @@ class InitialStates:
         return replace(replayed, state_bytes=simulator(self._host.simulator).replayed_bytes(replayed))
 
     def shares_left(self, launch: int, most: int) -> np.ndarray:
-        """Share of a launch's lines that the launches right before it leave (Replay.shares_left), of a run with one process."""
+        """Shares of a launch's cache lines that are in the cache because of the last 1, 2, ..., `most` launches before it.
+
+        Returns:
+            float64 array, one share for each number of launches. The run must have one process.
+        """
         return self._list(0).shares_left(launch, most)
 
     def _list(self, process: int) -> Replay:

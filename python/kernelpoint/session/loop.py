@@ -49,18 +49,19 @@ Steps = Generator[None, None, None]
 
 
 class Loop:
-    """Steps of a run, one after another.
+    """Control loop of a run: passes (rounds of sampling) until the error budget is met, each followed by an estimate.
 
     Args:
-        setup: the fixed inputs of the run.
-        recorder: takes the records of the run, and has those of the journal that is gone on with.
-        initial_states: state that launches begin with.
+        setup: configuration, simulator, launches and plan, fixed when the run opens.
+        recorder: writer of the journal; in a resumed run also the source of the earlier records.
+        initial_states: cache state in which launches begin.
 
     Attributes:
-        orders: the launches that the run waits for: `online`, `validation` or `sample`.
-        sample: the launches drawn and their results.
+        orders: the launches that the run waits for now; one of `online`, `validation` or `sample`.
+        online: orders that list the launches of a run whose launches were not known before; None for other runs.
+        validation: orders of the launches that measure the error of restored caches; None for a run without them.
+        sample: the launches drawn, and their results.
         is_done: True when the run has ended.
-        online, validation: orders of the online pass and of the validation launches; None in a run without them.
     """
 
     plan: Plan
@@ -85,7 +86,7 @@ class Loop:
             self.validation = Validation(self._setup, self.sample, self._initial_states)
 
     def run(self) -> Steps:
-        """Make the whole run, pass after pass."""
+        """Iterator over the steps of the whole run; it pauses wherever results of launches are needed."""
         recorder = self._recorder
         if self.online is not None:
             yield from self._list_launches(self.online)
@@ -163,12 +164,12 @@ class Loop:
             yield
 
     def accept(self, record: Record) -> None:
-        """Write a decision or a result to the journal and apply it."""
+        """Write a decision on a launch, or its result, to the journal, and then apply it to the state of the run."""
         self._recorder.write(record)
         self.apply(record)
 
     def apply(self, record: Record) -> None:
-        """Apply a record that is no step of the loop: a decision, a result or an incident."""
+        """Update the state of the run from a journal record of a decision, a result or a failure."""
         match record:
             case DecisionRecord():
                 self.orders.start(self.orders.launch(record.process, record.launch), record)
@@ -189,8 +190,8 @@ class Loop:
                 self._go_on(record)
 
     def next_is_step(self) -> bool:
-        """Read the records of the journal up to the next step of the loop; False at the journal's end, where this process
-        continues.
+        """Apply the journal's records of launches up to the next record that ends or begins a pass. Returns False at the end of
+        the journal, from where this process continues the run.
         """
         while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
             try:
@@ -300,13 +301,13 @@ class Loop:
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def statement(self) -> Statement:
-        """Everything that the run states; without an estimate if it ends early."""
+        """Final statement of the run: estimates, bounds and counts. It has no estimate if the run ended inside a pass."""
         if self.online is not None and self.orders is self.online:
             self._prepare(self.online.plan_of_each())
         return Statement(self._setup, self.sample, self._replay_check(), self._recorder.degraded, self.is_done)
 
     def kernel_name(self, process: int, index: int) -> str | None:
-        """Kernel name of a launch, if its trace was read."""
+        """Kernel name of a launch; None if its trace was not read."""
         if self.online is not None and self.orders is self.online:
             return None
         return self.plan.name_of_unit(self.sample.launch(process, index).unit)
@@ -315,12 +316,15 @@ class Loop:
 def run_with_results(
     setup: Setup, counters: Sequence[str], results: np.ndarray, initial_states: InitialStates | None = None
 ) -> Loop:
-    """Make a whole run with results that are all known, in place of a simulator: rehearsals, and comparisons of methods.
+    """Make a whole sampled run without a simulator, from a table with the result of every launch.
+
+    Forecasts of a run's cost and comparisons of sampling methods use it.
 
     Args:
+        setup: configuration, launches and plan of the run.
         counters: names of the columns of `results`.
-        results: float64 [N, counters], one row for each launch.
-        initial_states: state that launches begin with, where the run makes validation launches.
+        results: float64 [N, counters], counters of each of the N launches.
+        initial_states: cache state in which launches begin; None for a run that does not measure the error of restored caches.
 
     Raises:
         SessionError: an estimate could not be made, or a trace could not be read.

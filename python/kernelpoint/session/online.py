@@ -29,10 +29,11 @@ FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; ever
 
 
 class OnlinePass(Orders):
-    """Orders of the first pass of an online run: launches are listed as they come, and none is simulated.
+    """First pass of an online run, whose launches are not known before: the simulator reports every launch, and none is
+    simulated.
 
     Args:
-        setup: fixed inputs of a run that has no plan yet.
+        setup: configuration and simulator of the run; there is no plan yet.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -44,7 +45,7 @@ class OnlinePass(Orders):
         self._ended: set[int] = set()
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """First launch after `after` that is not yet in the list."""
+        """Index of the first launch after index `after` that has not been listed yet, with a status code."""
         self.launch(process, max(after, 0))
         count, index = self._counts[process], self._first_unseen(process, after + 1)
         if after != END_OF_LIST and (not count or index < count):
@@ -61,8 +62,10 @@ class OnlinePass(Orders):
         return index
 
     def launch(self, process: int, index: int) -> Launch:
-        """Look up a launch of an online run by its position. Raises HostError if it is negative, or far beyond the
-        launches seen.
+        """Look up a launch of an online run by process and index.
+
+        Raises:
+            HostError: the index is negative, or far beyond the launches reported so far.
         """
         if not 0 <= process < len(self._counts):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
@@ -77,36 +80,36 @@ class OnlinePass(Orders):
         return Launch(process, index, -1)
 
     def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
-        """Skip the launch and note its trace."""
+        """Decision to skip the launch; it records the path of the launch's trace."""
         if launch.index in self._paths[launch.process]:
             return None
         return DecisionRecord(launch.process, launch.index, 0, "skip", trace=trace_path or "")
 
     def start(self, launch: Launch, decision: DecisionRecord) -> None:
-        """Add a launch to the list."""
+        """Add a launch to the list of launches."""
         self._paths[launch.process][launch.index] = decision.trace or ""
         self._reach[launch.process] = max(self._reach[launch.process], launch.index + 1)
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
-        """Program of all launches seen. A launch that the simulator never asked about has no trace."""
+        """Launches reported so far, as a program. A launch that the simulator never reported has no trace."""
         counts = tuple(count or reach for count, reach in zip(self._counts, self._reach, strict=True))
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
         return Program(counts=counts, seed=self._setup.config.seed, traces=Texts.of(list(paths)))
 
     def plan(self, log: Log) -> Plan:
-        """Plan the launches seen; raises every error that a policy can raise."""
+        """Make the sampling plan of all launches reported. Errors of the sampling policy are raised."""
         return PlanInputs.of(self._setup.config, self._setup.policy, self.program()).make(log)
 
     def plan_of_each(self) -> Plan:
-        """Plan in which each launch so far stands for itself only."""
+        """Plan that simulates each of the launches reported so far; no launch represents another."""
         program = self.program()
         origin = origin_of(self._setup.config, self._setup.policy, program, frozenset())
         return Plan(program, Design.take_all(program.u), origin)
 
     def population_record(self, plan: Plan, path: str | None) -> PopulationRecord:
-        """Journal record of the end of the pass; `path`: file of the plan."""
+        """Journal record for the end of the first pass. `path` is the file of the plan, or None."""
         first_hashes = self._setup.record().hashes
         assert plan.strata_record is not None, "a list that is not known beforehand has no predictions"
         hashes: dict[str, str | None] = {name: value for name, value in plan.hashes.items() if name not in first_hashes}

@@ -24,7 +24,8 @@ ENDED_SIMULATOR = "the simulator ended in it"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch of the program: its process, its index there, and its number among all launches.
+    """One launch: index of its simulator process, index in that process's list, and `unit`, its index among the launches of all
+    processes.
 
     >>> Launch(process=1, index=3, unit=203).place
     (1, 3)
@@ -41,7 +42,9 @@ class Launch:
 
 
 class Order(NamedTuple):
-    """Order to simulate one launch: its initial state, and the cycles between its progress calls (0: none)."""
+    """Order to simulate one launch: its process and index, the initial cache state, and the interval in cycles at which the
+    simulator reports progress (0: never).
+    """
 
     process: int
     launch: int
@@ -53,7 +56,7 @@ Chain = tuple[Order, ...]  # simulated one after the other in one simulator; the
 
 
 class Planned(NamedTuple):
-    """Chain of launches that a run will order, and its expected cost in any unit.
+    """Chain (consecutive launches that one worker simulates), with its expected cost in any unit.
 
     >>> alone = Planned((Order(process=0, launch=3, state=1),), cost=900.0)
     >>> [order.launch for order in alone.chain]
@@ -66,13 +69,15 @@ class Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of an ordered launch, or the reason of its failure.
+    """Result of a simulated launch, or the reason for its failure.
 
     Attributes:
-        counters: values by name, cycles and instructions first; empty if the launch could not be simulated.
-        reason: reason for the failure, if known.
-        stopped: the launch was stopped before its end; points: its progress calls then.
-        seconds: wall time; processor_seconds: of the simulator in another process, state restored before not included.
+        counters: values by counter name, with cycles and instructions first; empty after a failure.
+        reason: reason for the failure, if any is given.
+        stopped: True if the launch was stopped before its end.
+        points: progress reports of a stopped launch.
+        seconds: wall time of the simulation.
+        processor_seconds: processor time that a simulator in another process used, without the time to restore caches.
     """
 
     counters: dict[str, float] = field(default_factory=dict)
@@ -86,10 +91,14 @@ class Outcome:
 def counters_of(
     launch: int, cycles: float, instructions: float, names: Sequence[str] = (), values: Sequence[float] = ()
 ) -> dict[str, float]:
-    """Counters of a launch by name, from the fields of kp_result.
+    """Counters of a launch by name, made from the result that the simulator passes through the C interface.
+
+    Args:
+        launch: index of the launch, for messages.
+        names: names of further counters; values: their values, in the same order.
 
     Raises:
-        HostError: a name stands twice.
+        HostError: a name occurs twice.
 
     >>> counters_of(0, 900, 50, ("reads",), (3.0,))
     {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
@@ -102,13 +111,18 @@ def counters_of(
 
 
 def check_counters(launch: int, counters: dict[str, float], expected: Sequence[str] | None, wanted: str) -> None:
-    """Raise an error for counters of a result that are refused.
+    """Check the counters of a launch's result, and raise an error if one is refused.
 
-    Their names must equal the `expected` ones and contain those of `wanted`, a counter or a ratio. Values must be finite, and
-    not negative.
+    Values must be finite and not negative.
+
+    Args:
+        launch: index of the launch, for the message.
+        counters: values by name.
+        expected: names that every result must have, in any order; None: not known yet.
+        wanted: counter, or ratio of two counters, that the results must contain.
 
     Raises:
-        HostError: names the launch, what came, and what is allowed.
+        HostError: names the launch, the values received, and what is allowed.
 
     >>> check_counters(0, {"cycles": -1.0}, None, "cycles")
     Traceback (most recent call last):
@@ -126,8 +140,15 @@ def check_counters(launch: int, counters: dict[str, float], expected: Sequence[s
 
 
 class Answer(NamedTuple):
-    """Decision for the simulator: action, pass, cycles between progress calls (0: none), initial state of the launch, 1 if its
-    result is not part of the sample, 1 if its constant latency is counted and not simulated.
+    """Decision on a launch, as sent to the simulator.
+
+    Attributes:
+        action: code for simulate or skip.
+        pass_index: index of the pass (round of sampling).
+        interval: cycles between progress reports; 0: none.
+        state: code of the cache state in which the launch begins.
+        uncounted: 1 if the result is not part of the sample.
+        latency_counted: 1 if the constant cost of a launch in cycles is added to the result and not simulated.
 
     >>> Answer(SIMULATE, pass_index=1, interval=200)
     Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency_counted=0)
@@ -145,7 +166,7 @@ OutcomeRecord = ResultRecord | ValidationRecord | AbortRecord
 
 
 class Calls:
-    """Functions of kernelpoint/abi.h that end a launch: each hands over one outcome."""
+    """Functions of the C interface (kernelpoint/abi.h) by which a simulator reports that a launch ended or failed."""
 
     def on_complete(
         self,
@@ -157,32 +178,34 @@ class Calls:
         names: Sequence[str] = (),
         values: Sequence[float] = (),
     ) -> None:
-        """Accept the result of a launch in flight, given as the fields of kp_result."""
+        """Accept the result of a launch that the simulator was told to simulate; the arguments are the fields of `kp_result`."""
         counters = counters_of(index, cycles, instructions, names, values)
         self.on_outcome(process, index, Outcome(counters, stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
-        """Accept the failure of a launch in flight: it is ordered once more in the next pass, then never."""
+        """Accept the failure of a launch that the simulator was told to simulate. The launch is tried once more in the next
+        pass.
+        """
         self.on_outcome(process, index, Outcome(reason=reason))
 
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
-        """Take the outcome of a launch in flight."""
+        """Accept the result or the failure of a launch that the simulator was told to simulate."""
         raise NotImplementedError
 
 
 class Orders:
-    """Launches that a run waits for. They are ordered in program order; each is in flight once and gets one result.
+    """Launches that a run waits for. They are requested in program order, and each gets one result.
 
-    Orders write nothing. `decision`, `record` and `copy` give a record for the journal, refuse what is impossible, and change
-    nothing. `start` then does what a decision says, and `apply` what an outcome says, in the process that wrote the record as
-    in one that goes on with the journal.
+    `decision`, `record` and `copy` make journal records, or refuse what is impossible, and change no state. `start` and `apply`
+    change the state from a record, so a run resumed from its journal reaches the same state. No method writes to the journal.
 
     Args:
-        offsets: int64 [processes + 1], first unit of each process.
-        executes: the simulator comes to all launches in program order, also to those that are in flight.
+        offsets: int64 [processes + 1], index of the first launch of each process among all launches.
+        executes: True if the simulator reports every launch in program order, whether or not it is simulated.
 
     Attributes:
-        in_flight: units that the simulator was asked for and has not answered; open_count: units without an outcome.
+        in_flight: launches that the simulator is simulating now, by index among all launches.
+        open_count: number of launches without a result.
 
     >>> orders = Orders(np.array([0, 5]))
     >>> orders.begin([1, 4])
@@ -202,15 +225,17 @@ class Orders:
     # ---- the walk ---------------------------------------------------------------------------------------------------
 
     def begin(self, units: Iterable[int]) -> None:
-        """Order these launches (ascending) instead of the earlier ones, none of which may be in flight."""
+        """Replace the launches to wait for by `units`, their ascending indices. No earlier launch may be in simulation."""
         self._is_open[self._queue] = False
         self._queue = np.array(units, dtype=np.int64)
         self._is_open[self._queue] = True
         self.open_count = len(self._queue)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """Next launch after `after`: (OK, launch index); (PENDING, -1) while others are in flight; (DONE, -1) if every launch
-        has its result.
+        """Status and index of the next launch to simulate after index `after`.
+
+        Returns:
+            (OK, index); (PENDING, -1) if the remaining launches are being simulated; (DONE, -1) if every launch has its result.
         """
         self.launch(process, max(after, 0))
         if after != END_OF_LIST and (index := self._first_after(process, after, self._executes)) is not None:
@@ -231,11 +256,15 @@ class Orders:
         return None
 
     def open(self) -> np.ndarray:
-        """int64, ascending: ordered launches without an outcome."""
+        """Launches without a result: int64 array of ascending indices."""
         return self._queue[self._is_open[self._queue]]
 
     def launch(self, process: int, index: int) -> Launch:
-        """Look up a launch by process and index; raises HostError if the list has no such launch."""
+        """Look up a launch by its process and its index in the process's list.
+
+        Raises:
+            HostError: the list has no such launch.
+        """
         if not 0 <= process < len(self._offsets) - 1:
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
         first, end = int(self._offsets[process]), int(self._offsets[process + 1])
@@ -244,64 +273,83 @@ class Orders:
         return Launch(process, index, first + index)
 
     def launch_of(self, unit: int) -> Launch:
-        """Look up a launch by its number in the run."""
+        """Look up a launch by its index among the launches of all processes."""
         process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
         return Launch(process, unit - int(self._offsets[process]), unit)
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
     def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
-        """Decision on a launch; None if it is already made or needs no record."""
+        """Journal record of the decision to simulate or skip a launch; None if the decision was made before, or needs no
+        record.
+        """
         return None
 
     def start(self, launch: Launch, decision: DecisionRecord) -> None:
-        """Mark a launch as in flight, unless the decision is to skip it."""
+        """Mark a launch as being simulated, unless the decision is to skip it."""
         if decision.action != "skip":
             self.in_flight.add(launch.unit)
 
     def answer(self, launch: Launch) -> Answer:
-        """Answer for the simulator: simulate a launch in flight, skip any other. The answer can be asked for again."""
+        """Answer to the simulator about a launch: simulate it if it is marked as started, else skip it. The simulator may ask
+        again.
+        """
         if launch.unit not in self.in_flight:
             return Answer(SKIP, self.pass_index)
         order = self.order(launch)
         return Answer(SIMULATE, self.pass_index, order.interval, order.state)
 
     def order(self, launch: Launch) -> Order:
-        """Order for a launch that waits: the launch and its initial state."""
+        """Order to simulate a launch, with the cache state in which it begins."""
         return Order(launch.process, launch.index, REPLAYED)
 
     def stops(self, launch: Launch, point: Sequence[int]) -> bool:
-        """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
+        """True if a launch being simulated is to be stopped before its end.
+
+        Args:
+            point: progress of the launch: cycles, instructions, CTAs issued, CTAs completed, CTAs in its grid.
+        """
         self._require_in_flight(launch)
         return False
 
     def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
-        """Journal record of the result, or the failure, of a launch in flight."""
+        """Journal record of the result, or of the failure, of a launch that was simulated."""
         self._require_in_flight(launch)
         return self.result(launch, outcome) if outcome.counters else AbortRecord(*launch.place, self.pass_index, outcome.reason)
 
     def result(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
-        """Journal record of a result. Raises HostError for counters that are not allowed."""
+        """Journal record of a launch's result.
+
+        Raises:
+            HostError: a counter has a value or a name that is not allowed.
+        """
         raise NotImplementedError
 
     def copy(self, launch: Launch) -> OutcomeRecord | None:
-        """Journal record of a result that needs no simulation, from an equal launch or an earlier run; else None."""
+        """Journal record of a result that is taken from an equal launch or from an earlier run; None if there is no such
+        result.
+        """
         return None
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
-        """Add the outcome of a launch. Returns a message on its failure, or empty text."""
+        """Add the result or the failure of a launch. Returns a message about a failure, else empty text."""
         raise not_in_flight(*launch.place)
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Take the outcomes of all launches that are still to be simulated from a table, float64 [N, counters]."""
+        """Set the results of all launches that the run waits for from a table.
+
+        Args:
+            counters: names of the columns.
+            results: float64 [N, counters], one row for each launch of the run.
+        """
         raise NotImplementedError
 
     def forget_in_flight(self) -> None:
-        """Mark all launches in flight as waiting again, because the process that simulated them has ended."""
+        """Mark the launches that were being simulated as waiting again, because their simulator process has ended."""
         self.in_flight.clear()
 
     def planned(self) -> list[Planned]:
-        """Launches without an outcome, in the order of `next`, so that workers can simulate them ahead."""
+        """Launches without a result, in the order in which they will be requested, for workers that simulate them ahead."""
         return []
 
     def _require_in_flight(self, launch: Launch) -> None:
@@ -310,12 +358,12 @@ class Orders:
             raise not_in_flight(launch.process, launch.index)
 
     def close(self, unit: int) -> None:
-        """Remove a launch from those that the run waits for."""
+        """Remove a launch from those that the run waits for. `unit` is its index among the launches of all processes."""
         self.in_flight.discard(unit)
         self.open_count -= int(self._is_open[unit])
         self._is_open[unit] = False
 
 
 def not_in_flight(process: int, index: int) -> HostError:
-    """Error for a result of a launch that was not ordered."""
+    """Error for a result of a launch that the simulator was not told to simulate."""
     return HostError(f"launch {index} of process {process} is not in flight: each launch is counted once")

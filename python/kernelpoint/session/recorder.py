@@ -16,19 +16,19 @@ from kernelpoint.session.verdict import EXACT, width_text
 
 
 class Recorder:
-    """Writer of a run's journal, and reader of the records that a resumed run starts from.
+    """Writer of a run's journal (the file of its decisions and results), and reader of the records of a resumed run.
 
-    While records of an earlier process are left, nothing is written and nothing printed.
+    While earlier records remain to be read, nothing is written or printed.
 
     Args:
         journal: journal open for writing; None: records are discarded.
-        log: takes one line of text for the user.
-        stops_at_errors: the key `on_error: abort`.
+        log: function that receives lines for the user.
+        stops_at_errors: value of the configuration key `on_error: abort`: the first failure ends the run.
 
     Attributes:
-        degraded: sentences, one for each failure so far.
-        deferred: a record that is written together with the next one; if none follows, it is not written.
-        progress: lines for the user.
+        degraded: one sentence for each failure so far.
+        deferred: record that is written together with the next one, or never if no other follows.
+        progress: printer of progress lines.
     """
 
     def __init__(self, journal: JournalWriter | None, log: Log, stops_at_errors: bool) -> None:
@@ -49,40 +49,40 @@ class Recorder:
     # ---- the journal of an earlier process --------------------------------------------------------------------------
 
     def replay(self, records: Iterable[Record]) -> None:
-        """Set the records of an earlier process, to be applied before this process continues."""
+        """Set the records of a resumed run's journal, which are applied before the run continues."""
         self._past.extend(records)
         self.progress.is_muted = True
 
     @property
     def is_replaying(self) -> bool:
-        """True while records of an earlier process remain."""
+        """True while records of a resumed run's journal remain to be applied."""
         return bool(self._past)
 
     @property
     def head(self) -> Record | None:
-        """Next record of an earlier process; None if none remains."""
+        """Next record of a resumed run's journal, which stays the next; None if none remains."""
         return self._past[0] if self._past else None
 
     def pop(self) -> Record:
-        """Take the next record of an earlier process."""
+        """Take and return the next record of a resumed run's journal."""
         self._line += 1
         record = self._past.popleft()
         self.progress.is_muted = bool(self._past)
         return record
 
     def misplaced(self) -> JournalError:
-        """Error for a journal whose next record is out of place."""
+        """Error for a journal that has its next record in a wrong place."""
         kind = self._past[0].type
         return JournalError(f"{self.path}:{self._line + 1}: a record {kind!r} where none can be")
 
     def damaged(self, error: Exception) -> JournalError:
-        """Error for a journal whose last record read is damaged."""
+        """Error for a journal with a damaged record: the one that was read last."""
         return JournalError(f"{self.path}:{self._line}: {error}")
 
     # ---- output -----------------------------------------------------------------------------------------------------
 
     def require_open(self) -> None:
-        """Raise SessionError if the run can no longer continue."""
+        """Raise SessionError if the run was closed by an earlier error."""
         if self._closed:
             raise SessionError(self._closed)
 
@@ -90,7 +90,7 @@ class Recorder:
         """Append a record to the journal.
 
         Raises:
-            SessionError: it cannot be written; the run is closed from now on.
+            SessionError: the record cannot be written. The run is closed: every later call fails.
         """
         if self.is_replaying or self._journal is None:
             return
@@ -103,13 +103,14 @@ class Recorder:
             raise self._close(f"the run cannot go on: {error}") from error
 
     def degrade(self, reason: str, everything: bool = False) -> None:
-        """Note a failure for the summary; the first one is also printed at once.
+        """Store a failure for the summary, and print the first one.
 
         Args:
-            everything: all launches that are left are simulated because of it.
+            reason: sentence on the failure.
+            everything: True if all remaining launches are simulated because of this failure.
 
         Raises:
-            SessionError: `on_error: abort`; the run is closed from now on.
+            SessionError: the configuration has `on_error: abort`. The run is closed: every later call fails.
         """
         if self.is_replaying:
             return
@@ -161,7 +162,7 @@ class Progress:
         self._work: WorkProgress | None = None  # of the pass
 
     def say_plainly(self, line: str) -> None:
-        """Print a line unchanged."""
+        """Print a line as it is, without the plugin's name."""
         if not self.is_muted:
             self._log(line)
 
@@ -171,13 +172,15 @@ class Progress:
             self.say_plainly(f"kernelpoint: {text}")
 
     def pass_begins(self, pass_index: int, wanted: int, launches: int) -> None:
-        """Print that a pass over `launches` launches begins and will simulate `wanted` of them."""
+        """Print that a pass (round of sampling) begins: the number of launches to simulate (`wanted`) and of all launches
+        (`launches`).
+        """
         self._launches, self._wanted = launches, wanted
         self._work = WorkProgress(f"pass {pass_index}", "launches", self.say_plainly, terminal=False)
         self.say(f"pass {pass_index}: {wanted:,} of {self._launches:,} launches to simulate")
 
     def completed(self, simulated: int, remaining: int) -> None:
-        """Print now and then how many launches are simulated."""
+        """Print, at intervals, the number of launches that are simulated and that remain in this pass."""
         if self._work is not None and self.counts_results:
             note = f"{simulated:,} of {self._launches:,} in all{self._so_far}"
             self._work(self._wanted - remaining, self._wanted, note=note)
@@ -190,8 +193,14 @@ class Progress:
         ranges: Sequence[tuple[str, float, float]] = (),
         is_withdrawn: bool = False,
     ) -> None:
-        """Print the bound at the end of a pass for each target. ranges: name, largest relative half-width and error of each
-        target on ranges; is_withdrawn: the run states no bound.
+        """Print the error bound of each target at the end of a pass (round of sampling).
+
+        Args:
+            look: estimates at the end of the pass.
+            pass_index: index of the pass.
+            budget: targets of the run.
+            ranges: for each target on parts of the program: its name, largest relative half-width, and allowed relative error.
+            is_withdrawn: True if the run states no bound because of defects of its input.
         """
         estimates = {**look.estimates, **look.ratios}
         targets = [(name, estimates[name], error) for name, error in budget.targets.items() if name in estimates]

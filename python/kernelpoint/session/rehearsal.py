@@ -51,21 +51,27 @@ LEAST_SHARE = 0.3  # of all predicted cycles in the first pass; below that a sam
 
 
 def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan) -> list[Forecast]:
-    """Forecast runs at 5, 1 and 0.5 % and at the run's own budget, by rehearsing them with synthetic results.
+    """Forecast the cost of runs at error budgets of 5, 1 and 0.5 % and at the budget of this run, with synthetic results.
 
-    A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
-    one part, of standard deviation LINE_ERROR, shared by strata with one correction line, and two of SINGLE_ERROR: one for
-    launches of equal predictions together, one for each. A second rehearsal, of a run that is less like its predictions, makes
-    the first launch of each stratum longer by FIRST_LAUNCH_EXCESS, and adds to the former the part VARIATION_SHARE of the
-    coefficient of variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently
-    for each. The policy's design, its engine, its passes and its stopping rule are the real ones. Model: these four, as the
-    fast model's residuals were on PyTorch training and in the embedded host; other launches may be less like their
-    predictions still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of
-    a budget on another counter than cycles, and of a policy without a bound.
+    The sampling policy, the passes and the stopping rule are those of a real run; only the results are synthetic. The synthetic
+    result of a launch is a (1 + e): a is its predicted cycles, or else its profiled time, or else its instructions; e is a
+    normal relative error. There are two rehearsals:
+
+    1. Small errors. e is a sum of three parts: one shared by all strata (groups of launches sampled separately) that have one
+      correction of the predictions, standard deviation LINE_ERROR; one shared by launches with equal predictions; one of each
+      launch alone, standard deviation SINGLE_ERROR for both.
+    2. Larger errors. The first launch of each stratum is also longer by FIRST_LAUNCH_EXCESS, and the first part grows by
+      VARIATION_SHARE of the coefficient of variation of the stratum's predictions.
+
+    Model: the four constants were measured for the fast model on PyTorch training and in the embedded host (KernelPoint's small
+    simulator). Real errors can be larger. The ranges contain 80 % of recorded runs (`ranged`).
+
+    There is no forecast for more than a million launches, for a budget on another counter than cycles, or for a policy without
+    a bound.
 
     Args:
-        program: program of the run, with all inputs of the policy if the plan has no predictions.
-        plan: plan for the run's own budget; with predictions, its design is the same for every budget.
+        program: launches of the run, with all inputs of the policy if the plan has no predictions.
+        plan: plan for the run's own budget.
     """
     work_and_counters = _known(program, plan)
     if work_and_counters is None or program.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
@@ -210,13 +216,16 @@ class _PlannedRun:
 
 
 def rehearse(setup: Setup, results: Sequence[Results]) -> list[np.ndarray]:
-    """Launches that a run simulates until its budget is met, one array with each table of synthetic results (made_up)."""
+    """Indices of the launches that a run simulates until it meets its budget: one array for each table of synthetic `results`."""
     return [run_with_results(setup, *table).sample.engine.drawn() for table in results]
 
 
 def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
-    """Range that should contain the cost of 8 of 10 runs, from the costs of two rehearsals (as predicted, and with
-    larger errors).
+    """Range that contains the cost of 8 in 10 runs.
+
+    Args:
+        as_predicted: cost with small prediction errors.
+        less_so: cost with larger prediction errors.
 
     >>> ranged(11.0, 11.0 * 2.0**4)
     (10.0, 88.0)
@@ -225,9 +234,12 @@ def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
 
 
 def made_up(amounts: Mapping[str, np.ndarray], strata: np.ndarray, seed: int) -> list[Results]:
-    """Synthetic results of two rehearsals: with small and with larger prediction errors.
+    """Synthetic results of all launches, once with small and once with larger prediction errors.
 
-    amounts: float64 [N], what is known of each unit's counters; strata: int [N], those of one are off alike; -1: take-all.
+    Args:
+        amounts: expected value of each counter, float64 [N], by name.
+        strata: int [N], group of each launch; launches of one group share a part of the error. -1: always simulated.
+        seed: seed of the errors.
     """
     tables = [np.empty((len(strata), len(amounts))) for _ in range(2)]
     for column, (counter, work) in enumerate(amounts.items()):
@@ -282,14 +294,14 @@ def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
 
 
 def in_full(setup: Setup, begun_with: Mapping[str, str | None] | None, log: Log) -> Setup:
-    """Setup of a full run in place of a sampled run whose sample would cost about as much; else the same setup.
+    """Setup of a full run, if the sample would cost about as much as a full run; else the setup unchanged.
 
-    Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full
-    run to the last cycle. Only for simulators with a model of their cores: there the error of replay costs most.
+    In a full run each launch begins with the caches that the launch before it left, and the total is exact. Only simulators
+    with a detailed model of their cores are changed to a full run: the error of restored caches is largest there.
 
     Args:
-        setup: of the sampled run.
-        begun_with: hashes in the journal of a resumed run, which stays a sampled or a full run; None for a new run.
+        setup: setup of the sampled run.
+        begun_with: hashes in the journal of a resumed run, which stays sampled or full as it began; None for a new run.
     """
     plan = setup.plan
     if plan is None or simulator(setup.host.simulator).cores is None or plan.program.listed is not None:

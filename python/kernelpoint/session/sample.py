@@ -36,19 +36,26 @@ ALIKE_FATAL = 2  # after so many launches of one kernel and shape that ended the
 
 
 class Sample(Orders):
-    """Sample of a run: the engine's draws over the launches of a plan, their orders, and their results.
+    """Sample of a run: the launches drawn from a plan, and their results.
 
     Args:
-        setup: what is fixed; plan: with the launches.
+        setup: configuration and simulator of the run.
+        plan: launches and sampling design.
 
     Attributes:
-        engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
-            ones, of this process or of one before it; left_out: units that can have no result; further: what a run over a
-            selection would need to go on, or empty.
-        projections: stops launches inside; projected: units with results that it projected.
-        attempts: that failed, of each launch that has no result; fatal: launches that ended their simulator.
-        restarts: of a full run that was resumed, the units at which it went on.
-        copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
+        engine: object that draws launches and estimates totals.
+        look: estimates at the end of the last pass (round of sampling).
+        results: number of launches with a result.
+        has_result: bool [N], True for launches with a result.
+        left_out: launches that will have no result because they fail.
+        further: for a run whose traces do not suffice: message on the traces to add, else empty.
+        projections: for launches that may be stopped early: objects that decide and project.
+        projected: launches with a projected result.
+        attempts: number of failed attempts of each launch without a result.
+        fatal: launches that ended their simulator process.
+        restarts: launches at which a resumed full run continued.
+        copies: number of launches with a result taken from an equal launch or from an earlier run.
+        copied_cycles: cycles of these copied results.
     """
 
     def __init__(self, setup: Setup, plan: Plan) -> None:
@@ -89,7 +96,11 @@ class Sample(Orders):
         return not len(self.engine.wanted())
 
     def begin_pass(self, state: Mapping[str, Any] | None = None) -> None:
-        """Order the launches that a pass lacks; `state`: of the pass, where a journal has it."""
+        """Request the launches that the sample of a pass (round of sampling) needs and that have no result.
+
+        Args:
+            state: state of the engine for this pass from the journal of a resumed run; None: it is computed.
+        """
         if state is not None:
             self.engine.restore_pass(state)
         wanted = self.engine.wanted()
@@ -100,13 +111,19 @@ class Sample(Orders):
         self.begin(wanted)
 
     def take_look(self, replay_errors: Mapping[str, Estimate]) -> Look:
-        """Make the interim analysis at the end of a pass. replay_errors: by counter, which all results share."""
+        """Make the interim analysis: the estimate, and the test of its bound against the budget, at the end of a pass.
+
+        Args:
+            replay_errors: relative error due to restored caches, by counter.
+        """
         self.engine.set_systematic_errors(replay_errors)
         self.look = self.engine.look()
         return self.look
 
     def grow(self) -> bool:
-        """Enlarge the sample if the last interim analysis did not meet the budget; False if the sample ends here."""
+        """Enlarge the sample if the last interim analysis did not meet the error budget. Returns False if no further pass is
+        made.
+        """
         if self.look is not None and self.look.met:
             return False
         if self.plan.program.listed is None:
@@ -133,7 +150,7 @@ class Sample(Orders):
         return False
 
     def simulate_everything(self) -> None:
-        """Change to a design in which every launch is simulated, after a decision failed."""
+        """Change to a design that simulates every launch, because the policy failed to decide on one."""
         before, design = self.engine, self.plan.design
         self._set_design(Design.take_all(design.u))
         budget, ranges = self._targets
@@ -145,7 +162,7 @@ class Sample(Orders):
     # ---- one launch -------------------------------------------------------------------------------------------------
 
     def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
-        """Decide to simulate or skip a launch, with the reason; None for a launch in flight."""
+        """Journal record of the decision to simulate or skip a launch, with the reason; None if the launch is being simulated."""
         unit = launch.unit
         if unit in self.in_flight:
             return None
@@ -165,7 +182,7 @@ class Sample(Orders):
         return record
 
     def start(self, launch: Launch, decision: DecisionRecord) -> None:
-        """Mark a launch as in flight. In a resumed full run, its first launch marks where it continues."""
+        """Mark a launch as being simulated. For a resumed full run, the first launch is stored as the point where it continued."""
         if decision.action == "skip":
             return
         self.in_flight.add(launch.unit)
@@ -174,33 +191,33 @@ class Sample(Orders):
             self.restarts.append(launch.unit)
 
     def order(self, launch: Launch) -> Order:
-        """Order for a launch: its initial state and progress interval.
+        """Order to simulate a launch: its initial cache state, and the interval of progress reports.
 
-        A full run keeps the simulator's own state from launch to launch. Every other launch begins with replayed state,
-        whatever else is simulated.
+        In a full run the simulator's caches continue from launch to launch. In a sampled run every launch begins with restored
+        caches.
         """
         keeps = self._setup.is_full_run and self.pass_index == 0 and launch.unit not in self.restarts
         state = REPLAYED if self._restores and not keeps else KEPT
         return Order(launch.process, launch.index, state, self.projections.interval)
 
     def planned(self) -> list[Planned]:
-        """Launches without a result, each as a chain of one."""
+        """Launches without a result. Each may be simulated in any process."""
         launches = [launch for launch in map(self.launch_of, self.open().tolist()) if self._copied(launch) is None]
         costs = self.plan.expected_costs(np.array([launch.unit for launch in launches], dtype=np.int64)).tolist()
         return [Planned((self.order(launch),), cost) for launch, cost in zip(launches, costs, strict=True)]
 
     def planned_first(self) -> list[Planned]:
-        """Launches of the first pass, before it begins. Validation launches do not change them."""
+        """Launches of the first pass (round of sampling), before that pass begins, for workers that simulate them ahead."""
         self.begin(self.engine.wanted())
         return self.planned()
 
     def stops(self, launch: Launch, point: Sequence[int]) -> bool:
-        """True if the policy stops the launch now and projects its result."""
+        """True if the policy stops the launch at this point of its progress and projects its total."""
         self._require_in_flight(launch)
         return self.projections.stops(launch.unit, *point)
 
     def result(self, launch: Launch, outcome: Outcome) -> ResultRecord:
-        """Journal record of a result, projected if the launch was stopped before its end."""
+        """Journal record of a launch's result. The result is projected to the whole launch if it was stopped early."""
         place = *launch.place, self.pass_index
         check_counters(launch.index, outcome.counters, self._counters, self._setup.budget.counter)
         if not outcome.stopped:
@@ -212,7 +229,9 @@ class Sample(Orders):
         return ResultRecord(*place, counters, projection)
 
     def copy(self, launch: Launch) -> ResultRecord | None:
-        """Result from an earlier run, or from an equal launch of a deterministic simulator."""
+        """Journal record of a result taken from an earlier run, or from an equal launch of a deterministic simulator; None if
+        there is none.
+        """
         counters = self._copied(launch)
         if counters is None:
             return None
@@ -261,7 +280,12 @@ class Sample(Orders):
         return ""
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Take the results of all launches that are still to be simulated from a table, float64 [N, counters]."""
+        """Set the results of all launches that the run waits for from a table.
+
+        Args:
+            counters: names of the columns.
+            results: float64 [N, counters], one row for each launch of the run.
+        """
         units = self.open()
         self.engine.record_many(units, counters, results[units])
         self.has_result[units], self._is_open[units] = True, False
@@ -274,9 +298,11 @@ class Sample(Orders):
         return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
 
     def failed_for_good(self) -> list[int]:
-        """Launches that no pass tries again: those that failed, and those alike to ALIKE_FATAL fatal ones.
+        """Launches that are not tried again: those that failed in all attempts, and those like launches that ended their
+        simulator.
 
-        Model: if two launches of one kernel and shape ended the simulator, all of them would.
+        Model: if ALIKE_FATAL launches with the same kernel, grid and block ended the simulator process, all such launches
+        would.
         """
         units = set(self.failed())
         shapes = self.plan.kernels_and_shapes() if units & self.fatal else None
@@ -287,10 +313,9 @@ class Sample(Orders):
         return sorted(units)
 
     def can_leave_out(self, units: Sequence[int]) -> bool:
-        """True if the run can state an estimate without the results of some launches, because others represent them or can be
-        drawn instead.
+        """True if the run can state an estimate without results of these launches, because sampled launches represent them.
 
-        A full run and a purposive sample cannot: they have no launches that represent others.
+        False for a full run, and for a policy that chooses representatives without random draws.
         """
         design, traced = self._design, self.plan.program.traced
         fixed = isinstance(design, Design) and design.chosen is not None
@@ -299,7 +324,7 @@ class Sample(Orders):
         return self.plan.program.listed is None or bool(traced[self.engine.leaving_out(units).wanted()].all())
 
     def leave_out(self, launches: Sequence[tuple[int, int]]) -> None:
-        """Continue without the results of some launches, given as (process, index); every later bound allows for them."""
+        """Continue without the results of some launches, given as (process, index). Later bounds are wider for it."""
         units = [self.launch(*launch).unit for launch in launches]
         for unit in units:
             self.attempts.pop(unit, None)
@@ -308,7 +333,9 @@ class Sample(Orders):
         self.left_out |= set(units)
 
     def forget_in_flight(self) -> None:
-        """Order the launches in flight again. Failed launches are tried again, except those that ended their simulator."""
+        """Mark launches whose simulator process ended as waiting again. Failed launches are tried again, unless they ended
+        their simulator.
+        """
         super().forget_in_flight()
         self.attempts = {unit: MAX_ATTEMPTS for unit in self.fatal & self.attempts.keys()}
         if self._setup.is_full_run:  # it restarts with the next launch
@@ -317,16 +344,16 @@ class Sample(Orders):
     # ---- what it says -----------------------------------------------------------------------------------------------
 
     def is_exact(self, unit: int) -> bool:
-        """True if the launch has a result that is not projected."""
+        """True if the launch was simulated to its end."""
         return bool(self.has_result[unit]) and unit not in self.projected
 
     def expansions(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: launches that each stands for in the total; 0 without a result."""
+        """Weight of each launch in the estimated total, float64: the number of launches it represents; 0 without a result."""
         counted = np.isin(units, self.engine.drawn()) & self.has_result[units]
         return np.where(counted, self.engine.expansions(units), 0.0)
 
     def warnings(self) -> list[str]:
-        """Sentences on why the sample ended before the budget was met."""
+        """Sentences on the reasons why the sample ended before the error budget was met."""
         return [self.further] if self.further else []
 
     def processes(self) -> list[tuple[int, int]]:

@@ -44,17 +44,19 @@ from kernelpoint.traces.replay import Replayed
 
 
 class Session(Calls):
-    """One sampled run as the simulator sees it. Methods are the functions of kernelpoint/abi.h with Python types.
+    """Sampled run in the form that a simulator calls. Methods correspond to the C functions of kernelpoint/abi.h.
 
-    A call that cannot be written to the journal closes the session; from then on every call raises SessionError.
+    If a call cannot be written to the journal, that call and all later calls raise SessionError.
 
     Args:
-        setup: everything fixed at open: configuration, host, and the plan where the launches are known.
-        journal: open for writing; the run goes on after the records that it already holds.
-        log: takes one line of text for the user.
+        setup: configuration, simulator, launches and plan.
+        journal: journal open for writing. If it holds records, the run is resumed from them.
+        log: function that receives lines for the user.
 
     Attributes:
-        loop: the steps of the run; summary: that of a run that has ended, else None; saved: processor time that the run saves.
+        loop: control loop of the run.
+        summary: summary of a run that has ended; None before.
+        saved: measurement of the processor time that the run saves.
     """
 
     def __init__(self, setup: Setup, journal: JournalWriter, log: Log) -> None:
@@ -79,7 +81,9 @@ class Session(Calls):
         """Decide to simulate or skip one launch.
 
         Args:
-            trace_path: path of the launch's trace, in an online run.
+            process: index of the simulator process.
+            index: index of the launch in the process's list.
+            trace_path: path of the launch's trace, in a run whose launches are not known before.
         """
         orders, launch = self._asked(process, index)
         if not trace_path and self.setup.plan is None:
@@ -100,16 +104,18 @@ class Session(Calls):
         return answer._replace(latency_counted=self._latency_counted)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """Memory accesses of the launches before one that fill the caches (kp_state in kernelpoint/state.h)."""
+        """Memory accesses of earlier launches that the simulator applies to its caches before this launch (`kp_state` in
+        kernelpoint/state.h).
+        """
         self._require_open()
         touches = self.initial_states.before(process, index)
         self.saved.begin()
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """Next launch to simulate, or to ask about, after `after`: (status, launch index or -1).
+        """Next launch to simulate after index `after`: (status, index), or (status, -1) if there is none.
 
-        A simulator that runs the others functionally is told each launch, and goes back to the first only.
+        A simulator that must execute skipped launches functionally gets the index of every launch, in program order.
         """
         status, index = self._next(process, after)
         if status != OK or not self.setup.host.executes:
@@ -138,10 +144,10 @@ class Session(Calls):
         return DONE, -1
 
     def walk(self) -> Iterator[tuple[int, Answer]]:
-        """Launches that a simulator of one process comes to, each with its decision, until the run needs no more.
+        """Iterator over the launches of a simulator with one process: (index, decision), until the run needs no more launches.
 
         Raises:
-            HostError: the launch before has neither a result nor a failure.
+            HostError: the launch yielded before has neither a result nor a failure.
         """
         launch = BEFORE_FIRST
         while True:
@@ -154,14 +160,14 @@ class Session(Calls):
             yield launch, self.on_launch(0, launch)
 
     def drive(self, simulate: Callable[[Order], Outcome]) -> None:
-        """Make the whole run with a function that simulates one launch: in this process, or by workers ahead of time."""
+        """Make the whole run with a function that simulates one launch, here or on workers."""
         for launch, answer in self.walk():
             if answer.action == SIMULATE:
                 self.on_outcome(0, launch, simulate(Order(0, launch, answer.state, answer.interval)))
         self.finish()
 
     def planned(self) -> list[Planned]:
-        """Launches that the run waits for, as far as known; a coordinator simulates them ahead."""
+        """Launches that the run is known to need, so that a coordinator can simulate them ahead."""
         self.recorder.require_open()
         return [
             Planned(tuple(order._replace(launch=self._place(order.launch)) for order in chain), cost)
@@ -169,7 +175,11 @@ class Session(Calls):
         ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
-        """Continue (0) or stop (1) a launch in flight. point: cycles, instructions, CTAs issued, completed, in total."""
+        """Decide whether a launch being simulated continues (0) or stops (1).
+
+        Args:
+            point: progress of the launch: cycles, instructions, CTAs issued, CTAs completed, CTAs in its grid.
+        """
         orders, launch = self._asked(process, index)
         try:
             return int(orders.stops(launch, point))
@@ -178,7 +188,7 @@ class Session(Calls):
             return 0
 
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
-        """Write the outcome of a launch in flight to the journal and add it to the sample."""
+        """Write the result or the failure of a simulated launch to the journal, and add it to the sample."""
         for point in outcome.points:  # of a launch that another process stopped before its end
             self.on_progress(process, index, *point)
         orders, launch = self._asked(process, index)
@@ -190,7 +200,7 @@ class Session(Calls):
         self.loop.accept(orders.record(launch, outcome))
 
     def finish(self) -> Summary:
-        """End the run. If this happens inside a pass, no estimate is stated."""
+        """End the run and return its summary. A run that ends inside a pass (round of sampling) states no estimate."""
         self.recorder.require_open()
         if self.summary is None:
             self._statement = self.loop.statement()
@@ -228,9 +238,9 @@ class Session(Calls):
         self.saved.measure(weights, cycles.estimate)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:
-        """(cycles, instructions, simulated or not, counters if simulated) of one launch: its result, else its estimate.
+        """Estimate of one launch: (cycles, instructions, True if simulated, all counters if simulated).
 
-        Over all launches both add up to the estimated totals.
+        Cycles and instructions of a simulated launch are its result. Over all launches they add up to the estimated totals.
         """
         if self._statement is None:
             raise HostError("the cost of a launch was asked for before the run was finished")
@@ -243,16 +253,15 @@ class Session(Calls):
     # ---- the life of a run ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Write the first record of a new journal and make the first orders."""
+        """Write the first record of a new journal, and request the first launches."""
         self.recorder.write(self.setup.record())
         self._advance()
 
     def go_on(self, records: Sequence[Record]) -> None:
-        """Resume a run from its journal: equal decisions, every result kept, none doubled. Records take precedence over
-        recomputation.
+        """Resume a run from the records of its journal. Each decision and result is kept as recorded and is not computed again.
 
         Raises:
-            JournalError: the journal is of another run, or does not fit together.
+            JournalError: the journal belongs to another run, or its records contradict each other.
         """
         plan = self.setup.plan
         predicted = plan is not None and isinstance(plan.design, AssistedDesign)

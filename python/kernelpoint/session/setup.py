@@ -32,11 +32,15 @@ from kernelpoint.workload.host_info import HostInfo
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that is fixed when a run opens: configuration, simulator, launches, plan.
+    """Everything that is fixed when a run opens.
 
-    plan: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
-    the simulator, word by word, where it is known; is_full_run: every launch is simulated in program order, from the state that
-    the one before it left; findings: of admission; earlier: results that are at hand.
+    Attributes:
+        plan: launches and sampling design; None if the launches are not known yet.
+        ranges: parts of the program (layers, phases) with estimates of their own, if the configuration names any.
+        command: command line of the simulator, if known.
+        is_full_run: True if every launch is simulated in program order, each with the caches that the one before it left.
+        findings: defects in lists and traces that the input checks found.
+        earlier: results of an earlier run that are used again.
     """
 
     config: Config
@@ -53,11 +57,11 @@ class Setup:
 
     @property
     def withdrawing(self) -> list[Finding]:
-        """Findings because of which the run states no bound."""
+        """Defects of the input because of which the run states no error bound."""
         return withdrawing(self.findings, self.config.accept)
 
     def record(self) -> RunRecord:
-        """First record of the journal. A process whose launches the simulator did not count has 0."""
+        """First record of the journal. A process with an unknown number of launches has 0 there."""
         host, plan = self.host, self.plan
         record = RunRecord(
             kernelpoint=__version__,
@@ -80,16 +84,17 @@ class Setup:
 
 
 def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None, pool: Pool | None = None) -> Setup:
-    """Read the lists, make the program, and make or load its plan. A resumed run uses the plan that it was `begun_with`.
+    """Read the trace lists, and make or load the sampling plan of a run.
 
     Args:
-        pool: workers that read, embed and predict instead of this process.
+        begun_with: path of the plan in the journal of a resumed run, or None.
+        pool: worker processes that read traces and predict; None: this process does so.
 
     Raises:
-        ConfigError: policy, budget and host do not go together.
+        ConfigError: the policy, the error budget and the simulator cannot be combined.
         TraceError: a trace list cannot be read, or contains code for an unknown architecture.
-        PlanError: the named plan, or selection, is not of this run.
-        PolicyError: the policy lacks an input.
+        PlanError: the plan or the selection that the user named was made for another run.
+        PolicyError: an input of the policy is missing.
     """
     policy = load_policy(config.policy)
     if policy.projects(config) and (not host.can_stop or host.concurrent):
@@ -122,10 +127,11 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
 
 def admitted(program: Program, config: Config, host: HostInfo, log: Log) -> tuple[Finding, ...]:
-    """Print the findings about the lists and traces of a run, once.
+    """Check the lists and traces of a run, print each defect once, and return the findings.
 
     Raises:
-        AdmissionError: the run is refused; ConfigError: `accept` has a kind that no check has.
+        AdmissionError: a defect is too large for the run.
+        ConfigError: the key `accept` names a kind of defect that no check reports.
     """
     check_kinds(config.accept, kinds(), "accept")
     architecture = architecture_of(host.simulator, host.configuration, host.config_hash)
@@ -171,8 +177,8 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 
 
 def counts_latency(config: Config) -> int:
-    """Multiple of the constant launch latency that is added to each launch in the total: 0 if the latency is simulated, 1 if
-    not.
+    """Factor (0 or 1) of the constant launch latency in the total of a run: 1 if the latency is added without being simulated,
+    0 if the simulator simulates it.
 
     >>> from kernelpoint.config import parse_config
     >>> [counts_latency(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]
@@ -204,5 +210,5 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
 
 
 def may_run_in_full(config: Config, policy: type[Policy]) -> bool:
-    """True if a full run states everything that the sampled run would."""
+    """True if a full run would state everything that this sampled run states, so that it may replace the sampled run."""
     return not policy.projects(config) and config.replay.total == "run" and config.replay.state == "real"

@@ -47,16 +47,18 @@ Part = tuple[int, int, dict[str, Estimate]]  # launches, simulated launches, est
 
 
 class Statement:
-    """Everything that a run states at its end.
+    """Final statement of a run: estimates, bounds and counts.
 
     Args:
-        setup: of the run; sample: its draws and results.
-        checked: the replay error.
-        degraded: failures, one sentence each.
-        is_done: False where the run ended inside a pass: no estimate is stated.
+        setup: configuration and launches of the run.
+        sample: launches drawn, and their results.
+        checked: error due to restored caches.
+        degraded: one sentence for each failure.
+        is_done: False if the run ended inside a pass (round of sampling); then there is no estimate.
 
     Attributes:
-        summary: simulated and skipped launches add up to the list; ranges: those that the configuration names.
+        summary: journal record with the statement.
+        ranges: journal records of the parts of the program that the configuration names.
     """
 
     def __init__(self, setup: Setup, sample: Sample, checked: ReplayCheck, degraded: Sequence[str], is_done: bool) -> None:
@@ -99,13 +101,13 @@ class Statement:
         return values
 
     def values(self, counter: str) -> np.ndarray:
-        """As `_values_of`, kept for the next call."""
+        """Value of a counter for every launch: its result, or its estimate. It is computed once for each counter."""
         self._values[counter] = values = self._values_of(counter)
         return values
 
     def launch(self, unit: int) -> tuple[float, float, bool, list[float]]:
-        """(cycles, instructions, simulated or not, counters if simulated) of one launch; over all launches they add up to the
-        totals.
+        """Estimate of one launch: (cycles, instructions, True if simulated, all counters if simulated). Over all launches,
+        cycles and instructions add up to the estimated totals.
         """
         cycles, instructions, *counters = [
             *(float(self.values(name)[unit]) for name in self._sample.engine.counters),
@@ -115,8 +117,8 @@ class Statement:
         return cycles, instructions, simulated, counters if simulated else []
 
     def launches(self) -> Iterator[LaunchesRecord]:
-        """Journal records with the estimates and kernels of all launches, in blocks of one process, where an estimate is
-        stated.
+        """Iterator over journal records with the estimates and kernels of all launches. Each record holds a block of launches
+        of one process. Empty if the run states no estimate.
         """
         if self.summary.estimate is None or "cycles" not in self._sample.engine.counters:
             return
@@ -340,8 +342,11 @@ def sentence(summary: SummaryRecord) -> str:
 
 
 def as_stated(estimates: Mapping[Name, Estimate], is_withdrawn: bool = False) -> dict[Name, Estimate]:
-    """Convert estimates to the form of the journal: nan and infinite numbers are left out, and half-widths of a run that states
-    no bound (`is_withdrawn`).
+    """Convert estimates to the form of the journal. Numbers that are nan or infinite are left out.
+
+    Args:
+        estimates: estimates by counter, or by another key.
+        is_withdrawn: True for a run that states no bound; half-widths are then left out too.
 
     >>> as_stated({"reads": Estimate.of(4.0, math.inf)})["reads"].is_bounded
     False
@@ -358,7 +363,7 @@ def as_stated(estimates: Mapping[Name, Estimate], is_withdrawn: bool = False) ->
 
 
 def look_record(pass_index: int, look: Look) -> LookRecord:
-    """Journal record of an interim analysis."""
+    """Journal record of an interim analysis (the test of the error bound after a round of sampling)."""
     return LookRecord(pass_index, bool(look.met), as_stated(look.estimates), as_stated(look.ratios))
 
 
@@ -371,8 +376,10 @@ Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width,
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary in the form in which it crosses the C ABI: the fields of kp_summary and kp_estimate. A row is (name, flags,
-    estimate, half-width, simulated), nan if not stated; a process is (number, launches, simulated, rows).
+    """Summary of a run in the form of the C interface (`kp_summary` and `kp_estimate` in kernelpoint/abi.h).
+
+    A row of estimates is (name, flags, estimate, half-width, total of simulated launches); numbers are nan if not stated. A
+    process is (index, launches, simulated launches, rows).
     """
 
     flags: int
@@ -411,7 +418,7 @@ class Summary:
 
 
 def of_sampling_only(record: SummaryRecord) -> set[str]:
-    """Names of counters and ratios with half-widths that cover the sampling error only."""
+    """Names of the counters and ratios whose half-width covers the sampling error, but not the error of restored caches."""
     if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
         return set()
     names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}

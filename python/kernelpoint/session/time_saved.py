@@ -16,16 +16,15 @@ Place = tuple[int, int]  # process and launch
 
 
 class TimeSaved:
-    """Measurement of processor time: of the simulated launches, and of everything else that the run did.
+    """Measurement of the processor time that sampling saves: the time of simulated launches, and of everything else in the run.
 
-    The time of a launch is the processor time from its decision to its result. Where the session is not in the simulator's
-    process, `end` gets the time that the launch took there. Launches must not overlap.
+    The time of a launch runs from its decision to its result; launches must not overlap. If another process simulates the
+    launch, `end` receives the time used there.
 
     Attributes:
-        begun: time of the clock when the run was opened; 0 in a simulator, whose process is the run's.
-        known: seconds of a full run, and those that were spent, of a run that others simulated; None otherwise.
-        is_least: True if the launch latency, which a full run simulates, was counted without being simulated: seconds of a full
-            run are then a lower limit.
+        begun: time of the clock when the run opened; 0 in a simulator's process, all of whose time belongs to the run.
+        known: for a run that other processes simulated: seconds of a full run, and seconds spent; else None.
+        is_least: True if the constant launch latency was not simulated, so that the stated time of a full run is a lower limit.
 
     >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
     >>> time_saved = TimeSaved(clock)
@@ -46,11 +45,17 @@ class TimeSaved:
         self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
 
     def begin(self) -> None:
-        """Start the clock for the next launch; a later call starts it again."""
+        """Start the clock for the next launch. A further call restarts it."""
         self._since = self._clock()
 
     def end(self, place: Place, cycles: float, seconds: float | None = None) -> None:
-        """Note that a launch ended after this number of cycles; `seconds`: of processor time in another process."""
+        """Record the end of a launch.
+
+        Args:
+            place: process and index of the launch.
+            cycles: simulated cycles of the launch.
+            seconds: processor time of the launch in another process; None: it is measured here.
+        """
         if seconds is not None:
             self._took[place] = (seconds, cycles)
             self._elsewhere += seconds
@@ -61,13 +66,18 @@ class TimeSaved:
     def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
         """Forecast the processor time of a full run from the times of the simulated launches.
 
-        Formula: sum(w s) / sum(w c) C over the launches that this process timed, with w the number of launches that each stands
-        for, s its seconds, c its cycles, and C the cycles of all launches. The weights are needed because long launches are
-        drawn more often than short ones.
+        Formula: T = C sum_i w_i s_i / sum_i w_i c_i, over the timed launches i, with
+
+            w_i  number of launches that launch i represents,
+            s_i  processor seconds of launch i,
+            c_i  cycles of launch i,
+            C    cycles of all launches.
+
+        Weights are needed because long launches are drawn more often than short ones.
 
         Args:
-            weights: function from launches to their w.
-            total_cycles: C, cycles of all launches.
+            weights: function that returns w for a list of launches, each a pair of process and index.
+            total_cycles: C.
         """
         if self.known is not None or not self._took:
             return
@@ -79,7 +89,7 @@ class TimeSaved:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds saved against a full run; None if unknown, or if a full run would cost about the same."""
+        """Processor seconds saved against a full run; None if unknown, or if a full run would cost about the same."""
         if self.known is None:
             return None
         full, spent = self.known

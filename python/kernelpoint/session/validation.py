@@ -78,12 +78,14 @@ MOST_GROWTH = 4  # times as many: one or two validation launches say little of h
 
 
 def needs_validation(setup: Setup) -> bool:
-    """True if the run makes validation launches: it states a bound, skips launches, and can replay them."""
+    """True if the run simulates validation launches (launches simulated twice to measure the error of restored caches). Such a
+    run states a bound, skips launches, and has a simulator that can restore caches.
+    """
     return setup.budget.bound != "none" and not setup.is_full_run and not why_not_checked(setup)
 
 
 def why_not_checked(setup: Setup) -> str:
-    """Reason why this run cannot estimate its replay error; empty text if it can."""
+    """Reason why the run cannot estimate its replay error (the error due to restored caches); empty text if it can."""
     if setup.host.executes and not setup.host.restores_state:
         return "this simulator runs skipped launches functionally, which leaves caches as the last simulated launch left them"
     if setup.config.replay.state == "empty":
@@ -108,7 +110,7 @@ def why_not_checked(setup: Setup) -> str:
 
 
 def has_trajectories(setup: Setup) -> bool:
-    """True if the predictions include the scatter of launches over equally likely simulations of the list."""
+    """True if the predictions include how far each launch varies between equally likely simulations of the list."""
     predictions = {} if setup.plan is None else setup.plan.design.computed
     return OF_TOTAL in predictions and setup.budget.counter == "cycles"
 
@@ -117,7 +119,9 @@ def has_trajectories(setup: Setup) -> bool:
 
 
 class ChainStep(NamedTuple):
-    """One launch of a chain. is_last: the validation launch, whose result is compared with that in the sample."""
+    """One launch of a chain of consecutive launches. `is_last` marks the validation launch, which is also simulated with
+    restored caches so that both results can be compared.
+    """
 
     chain: int
     launch: int
@@ -126,14 +130,17 @@ class ChainStep(NamedTuple):
 
 
 class Validation(Orders):
-    """Orders for the validation launches, one after another.
+    """Orders for chains of consecutive launches. The last launch of a chain, the validation launch, is simulated here after its
+    real predecessors and in the sample with restored caches; the difference shows the error of restoring.
 
     Args:
-        setup: of a run that `needs_validation`; sample: of the run, before its first pass.
-        initial_states: state that launches begin with.
+        setup: configuration and launches of the run.
+        sample: sample of the run before its first pass.
+        initial_states: cache state in which launches begin.
 
     Attributes:
-        chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
+        chains: all chains that may be simulated, in order.
+        count: number of chains that the run will simulate, as known so far.
     """
 
     def __init__(self, setup: Setup, sample: Sample, initial_states: InitialStates) -> None:
@@ -202,18 +209,22 @@ class Validation(Orders):
         self.begin([self._steps[self._position].launch] if self.remaining else [])
 
     def order(self, launch: Launch) -> Order:
-        """Order for the next launch: directly after the launch before it in its chain, or from replayed state."""
+        """Order for the next launch of a chain. It continues with the caches of the launch before it; the first one begins with
+        restored caches.
+        """
         return Order(0, launch.index, self._steps[self._position].state)
 
     def answer(self, launch: Launch) -> Answer:
-        """Simulate the next launch of the chain, skip any other. These decisions are not in the journal."""
+        """Answer to the simulator: simulate the launch if it is the next of the chain, else skip it. The journal does not
+        record it.
+        """
         if self._is_open[launch.unit]:
             self.in_flight.add(launch.unit)
         answer = super().answer(launch)
         return answer._replace(uncounted=int(answer.action == SIMULATE))
 
     def planned(self) -> list[Planned]:
-        """Chains that have not begun, then the first sample, which validation launches do not change."""
+        """Work for idle workers: chains that have not begun, then the launches of the first sample."""
         chains: dict[int, list[Order]] = {}
         for step in self._steps[self._position :]:
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
@@ -226,7 +237,7 @@ class Validation(Orders):
         return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
 
     def result(self, launch: Launch, outcome: Outcome) -> ValidationRecord:
-        """Journal record of a result."""
+        """Journal record of the result of a launch in a chain."""
         if outcome.stopped:
             raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
@@ -234,7 +245,7 @@ class Validation(Orders):
         return self._result(outcome.counters)
 
     def copy(self, launch: Launch) -> ValidationRecord | None:
-        """Result of an earlier run that has simulated the whole chain."""
+        """Journal record of the launch's result in an earlier run, if that run simulated the whole chain; else None."""
         step = self._steps[self._position]
         results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
         return None if results is None else self._result(results[step.launch], copied=True)
@@ -244,7 +255,7 @@ class Validation(Orders):
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
-        """Keep a result, or give up a failed chain; continue with the next launch."""
+        """Store the result of a launch in a chain; after a failure the chain is given up. Then continue with the next launch."""
         step = self._steps[self._position] if self.remaining else None
         if isinstance(record, ValidationRecord):
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):
@@ -264,8 +275,11 @@ class Validation(Orders):
         return ""
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Take the results of all launches that are still to be simulated from a table, float64 [N, counters].
-        Launches then take equal times from replayed and from real state.
+        """Set the results of all launches still to be simulated from a table, so that restored caches show no error.
+
+        Args:
+            counters: names of the columns.
+            results: float64 [N, counters], one row for each launch of the run.
         """
         for position in range(self._position, len(self._steps)):
             launch = self._steps[position].launch
@@ -274,7 +288,7 @@ class Validation(Orders):
         self._order_next()
 
     def forget_in_flight(self) -> None:
-        """Start the chain again, because the state of its earlier launches ended with their process."""
+        """Begin the chain again, because the simulator process with the caches of its earlier launches has ended."""
         super().forget_in_flight()
         while self.remaining and self._steps[self._position].state == KEPT:
             self._position -= 1
@@ -284,7 +298,9 @@ class Validation(Orders):
     # ---- the error of replay ----------------------------------------------------------------------------------------
 
     def replay_check(self) -> ReplayCheck:
-        """Replay error of each counter, from the validation launches that are also in the sample."""
+        """Error of each counter due to restored caches, from the launches that were simulated both with restored and with real
+        caches.
+        """
         sample = self._sample
         state = sample.engine, sample.pass_index, sample.results, len(self._results)
         if self._checked is None or self._checked[0] != state:
@@ -347,8 +363,8 @@ class Validation(Orders):
         )
 
     def further(self) -> FurtherValidationsRecord | None:
-        """Number of additional validation launches that would leave enough of the error budget to sampling; None if no more
-        are needed or allowed.
+        """Journal record of the decision to simulate more validation launches, so that enough of the error budget remains for
+        sampling; None if no more are needed or allowed.
         """
         if self._awaits_results and self._sample.results:
             return FurtherValidationsRecord(self._sample.pass_index, self._first)
@@ -370,7 +386,7 @@ class Validation(Orders):
         return enough_validations(error, n, eps, budget.confidence, most) - n
 
     def extend(self, record: FurtherValidationsRecord) -> None:
-        """Order additional chains of validation launches, or the first ones where they are chosen late."""
+        """Add chains with further validation launches."""
         if self._awaits_results:
             self._choose(record.validations)
         else:
@@ -380,15 +396,15 @@ class Validation(Orders):
 
 @dataclass(frozen=True)
 class ReplayCheck:
-    """Estimated replay errors of a run.
+    """Estimated errors of a run due to restored caches.
 
     Attributes:
-        errors: relative replay error by counter.
-        cycles: cycles simulated to measure them.
-        reason: reason why there are no errors, or empty.
-        assumption: assumption of the errors, or empty.
-        validations: number of validation launches behind the errors.
-        warning: sentence on errors that validation launches cannot show, or empty.
+        errors: relative error of each counter's total, by counter.
+        cycles: cycles simulated to measure the errors.
+        reason: reason why no errors could be measured, or empty.
+        assumption: assumption behind the errors, or empty.
+        validations: number of launches that were compared.
+        warning: sentence on errors that this comparison cannot show, or empty.
     """
 
     errors: dict[str, Estimate] = field(default_factory=dict)
@@ -406,12 +422,15 @@ def check_of(
     cycles: float,
     confidence: float,
 ) -> ReplayCheck:
-    """Estimate the replay error of the sample's results: by how much a launch from replayed state differs from the same launch
-    in a full run.
+    """Estimate the error due to restored caches: the difference between a launch with restored caches and the same launch in a
+    full run.
 
     Args:
-        kept: by unit, in the order in which they were chosen, its counters from the state that the launches before it left;
-            chances: by unit, the probability with which it was the first to be chosen; cycles: simulated for all of it.
+        sample: results with restored caches.
+        kept: counters of each validation launch with real caches, by launch index, in the order in which launches were chosen.
+        chances: probability with which each of these launches was the first to be chosen, by launch index.
+        cycles: cycles simulated for all of these launches.
+        confidence: confidence level of the errors.
     """
     units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
     if not len(units):
@@ -445,5 +464,5 @@ def check_of(
 
 
 def check_without_validation(setup: Setup) -> ReplayCheck:
-    """Result of a run without validation launches: no replay error, and the reason."""
+    """Result for a run that compares no launches: no error due to restored caches, and the reason."""
     return ReplayCheck(reason=why_not_checked(setup))

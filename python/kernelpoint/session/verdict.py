@@ -80,8 +80,8 @@ USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as see
 
 
 def open_launch(summary: SummaryRecord) -> list[str]:
-    """One sentence on the unsimulated launch that would break the error budget first, and how large it must be; an empty list
-    if there is none.
+    """Sentence on the skipped launch that would break the error budget with the smallest excess over its prediction, and on the
+    size of this excess. The list is empty if there is no such launch.
     """
     launch = summary.open_launch
     if launch is None or launch.probability >= USUALLY_DRAWN:
@@ -98,8 +98,8 @@ LARGEST_UNMET = 0.25  # Model: a counter that a larger share of launches may hav
 
 
 def unmet_counters(summary: SummaryRecord) -> list[str]:
-    """One sentence on counters that are 0 in all simulated launches, and in how many launches they may not be; an empty list
-    if there is none.
+    """Sentence on counters that are 0 in every simulated launch, and on the share of launches in which they may not be 0. The
+    list is empty if there are none.
     """
     if not summary.unmet:
         return []

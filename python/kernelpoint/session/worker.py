@@ -59,8 +59,8 @@ PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when the thr
 
 @dataclass(frozen=True)
 class Hello:
-    """Description that a simulator sends to the coordinator: fields of HostInfo, KernelPoint's version, the process, seconds
-    since its start.
+    """Message with which a worker's simulator introduces itself to the coordinator: description of the simulator, KernelPoint's
+    version, process id, and seconds since its start.
     """
 
     kernelpoint: str
@@ -69,7 +69,7 @@ class Hello:
 
 
 def encode_chain(chain: Chain) -> str:
-    """Encode a chain of launches as one line.
+    """Encode a chain (consecutive launches that one worker simulates) as one line of JSON.
 
     >>> encode_chain((Order(0, 7, 1),))
     '[[0,7,1,0]]'
@@ -78,7 +78,7 @@ def encode_chain(chain: Chain) -> str:
 
 
 def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
-    """Decode a chain of launches from its JSON.
+    """Decode a chain (consecutive launches that one worker simulates) from parsed JSON.
 
     >>> decode_chain([[0, 7, 1, 0]])
     (Order(process=0, launch=7, state=1, interval=0),)
@@ -87,15 +87,17 @@ def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
 
 
 def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
-    """Encode a chain and its results as one line; numbers keep every bit."""
+    """Encode a chain (consecutive launches that one worker simulates) and its results as one line of JSON, without loss of
+    digits.
+    """
     return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
 
 
 def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
-    """Decode a chain and its results from a line.
+    """Decode a chain (consecutive launches that one worker simulates) and its results from one line of JSON.
 
     Raises:
-        ValueError: encode_outcomes did not make the line.
+        ValueError: the line was not made by `encode_outcomes`.
 
     >>> chain = (Order(0, 7, 1),)
     >>> decode_outcomes(encode_outcomes(chain, [Outcome({"cycles": 0.1})]))[1][0].counters
@@ -115,13 +117,13 @@ class _Answer:
 
 
 class WorkerSession(Calls):
-    """Session inside a worker's simulator. Methods are the functions of kernelpoint/abi.h with Python types, as in Session.
+    """Session in a simulator that works for a coordinator. Methods correspond to the C functions of kernelpoint/abi.h.
 
     Args:
-        config: configuration of the run. A worker uses its keys for projection, launch latency and replay only.
-        info: the host's description of itself, sent to the coordinator.
-        log: takes one line of text for the user.
-        descriptors: of the pipes from and to the coordinator, as "3,4".
+        config: configuration of the run. A worker uses only the keys on stopping launches early, launch latency and replay.
+        info: description of the simulator, which is sent to the coordinator.
+        log: function that receives lines for the user.
+        descriptors: file descriptors of the pipes from and to the coordinator, such as "3,4".
     """
 
     def __init__(self, config: Config, info: Mapping[str, Any], log: Log, descriptors: str) -> None:
@@ -148,7 +150,9 @@ class WorkerSession(Calls):
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """Next launch of this chain, or of the next chain after waiting for it; DONE if no chain will come."""
+        """Next launch of the current chain, or of the chain that the coordinator sends next. The status is DONE if no chain
+        follows.
+        """
         if (order := self._order()) is None:
             chain = self._chains.get()
             if chain is None:
@@ -158,7 +162,7 @@ class WorkerSession(Calls):
         return OK, order.launch
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
-        """Simulate the next launch of the chain, skip every other one."""
+        """Answer to the simulator: simulate the launch if it is the next of the chain, else skip it."""
         order = self._order()
         if order is None or (order.process, order.launch) != (process, index):
             return Answer(SKIP, 0)
@@ -169,19 +173,19 @@ class WorkerSession(Calls):
         return Answer(SIMULATE, 0, order.interval, order.state, latency_counted=self._latency_counted)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """Memory accesses of the launches before one that fill the caches."""
+        """Memory accesses of earlier launches that the simulator applies to its caches before this launch."""
         touches = self._initial_states.before(process, index)
         self._processor_begun = time.process_time()
         return touches
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
-        """Continue (0) or stop (1) the launch in flight, judged by its own progress alone."""
+        """Decide whether the launch being simulated continues (0) or stops (1), from its progress alone."""
         self._in_flight(process, index)
         self._points.append(point)
         return int(self._projections.stops(index, *point))
 
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
-        """Keep the outcome of the launch in flight; after the last one of its chain, send all of them."""
+        """Store the result of a launch; after the last launch of the chain, send all results to the coordinator."""
         self._in_flight(process, index)
         seconds = time.monotonic() - self._begun
         if outcome.counters:
@@ -199,7 +203,7 @@ class WorkerSession(Calls):
             self._say(encode_outcomes(self._chain, self._outcomes))
 
     def finish(self) -> Summary:
-        """Counts of this simulator; a worker states no estimate."""
+        """Summary with the number of launches that this simulator simulated. A worker states no estimate."""
         launches = self._host.launch_counts
         simulated = [sum(process == p for p, _ in self._simulated) for process in range(self._host.process_count)]
         rows = [(p, max(n, s), s, ()) for p, (n, s) in enumerate(zip(launches, simulated, strict=True))]
@@ -245,7 +249,7 @@ class WorkerSession(Calls):
 
 
 def die_with_parent() -> None:
-    """Make the system end this process when its parent ends; ends at once if the parent has already ended."""
+    """Make the operating system end this process when its parent process ends."""
     parent = os.getppid()
     with contextlib.suppress(OSError, AttributeError):  # not Linux
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
