@@ -48,6 +48,11 @@ def stop_pages(*servers: Any) -> None:
 def batch_cluster(path: str, workers: int, say: Log) -> Any:
     """Make a Dask cluster and submit a batch job for each worker.
 
+    Args:
+        path: configuration file of dask-jobqueue.
+        workers: number of workers.
+        say: function that receives lines for the user.
+
     Raises:
         ConfigError: the file is refused, or no job can be submitted; the message quotes the batch system.
     """
@@ -71,7 +76,7 @@ def batch_cluster(path: str, workers: int, say: Log) -> Any:
 
 
 def close(cluster: Any) -> None:
-    """Close a Dask cluster, even if parts of it are lost."""
+    """Close a Dask cluster, even if some of its processes no longer answer."""
     with contextlib.suppress(Exception):
         cluster.close(timeout=5)
     with contextlib.suppress(AttributeError, OSError):  # a cluster of this machine has none
@@ -79,7 +84,8 @@ def close(cluster: Any) -> None:
 
 
 def made_cluster(path: str) -> tuple[Any, list[Exception]]:
-    """Make a cluster without jobs, and an empty list that receives the errors of failed submissions.
+    """Make a Dask cluster without batch jobs. Returns the cluster, and a list to which errors of later job submissions are
+    added.
 
     Raises:
         ConfigError: the file cannot be read, or its options are refused.
@@ -157,7 +163,7 @@ def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
     """Read the name of the batch system, and its options, from a configuration file of dask-jobqueue.
 
     Raises:
-        ConfigError: the file cannot be read, or is about none or several.
+        ConfigError: the file cannot be read, or does not describe exactly one batch system.
     """
     try:
         content = read_yaml(path, "--cluster")

@@ -62,16 +62,16 @@ SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of wor
 
 
 class DaskPool:
-    """Dask workers, and the chains of launches that they simulate.
+    """Pool of Dask workers that simulate chains (consecutive launches that one worker simulates).
 
     Args:
-        cluster: a Dask cluster, which ends with the run; or the address of a scheduler, which keeps running.
-        workers: requested number.
-        awaited: message shown while no worker is connected; empty: none.
-        say: takes one line of text for the user.
+        cluster: a Dask cluster, which is closed at the end of the run; or the address of a scheduler, which keeps running.
+        workers: number of workers requested.
+        awaited: message printed while no worker is connected; empty: none.
+        say: function that receives lines for the user.
 
     Attributes:
-        workers: number of tasks that can run at the same time, as reported by Dask so far.
+        workers: number of tasks that can run at the same time, as Dask reports.
     """
 
     def __init__(self, cluster: Any, workers: int, awaited: str = "", say: Log = silent) -> None:
@@ -99,7 +99,9 @@ class DaskPool:
         return answering_dashboard(self._cluster, self._client)
 
     def begin(self, work: Work, chain: Chain) -> Any:
-        """Submit a chain to the workers, which take chains in this order. Returns a handle."""
+        """Submit a chain (consecutive launches that one worker simulates). Workers begin chains in the order of submission.
+        Returns a handle of the task.
+        """
         self._urgency -= 1
         with self._watched():
             future = self._client.submit(
@@ -109,10 +111,10 @@ class DaskPool:
         return future
 
     def next_report(self, seconds: float | None = None) -> tuple[Any, Report] | None:
-        """Wait until a chain ends, at most `seconds`; returns its handle and report, or None.
+        """Wait at most `seconds` (None: no limit) until a chain of launches ends; returns its handle and its report, or None.
 
         Raises:
-            SessionError: the scheduler or too many workers are gone.
+            SessionError: the scheduler, or too many workers, have ended.
         """
         end = math.inf if seconds is None else time.monotonic() + seconds
         with self._watched():
@@ -125,11 +127,11 @@ class DaskPool:
             return future, future.result()
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        """Apply a function to each piece on the workers; results in the order of the pieces (pool.Pool).
+        """Apply a function to each piece of work on the workers. Results have the order of the pieces.
 
         Raises:
-            SessionError: the scheduler or too many workers are gone, or a worker has another KernelPoint.
-            KernelPointError: any error of the function.
+            SessionError: the scheduler or too many workers have ended, or a worker has another version of KernelPoint.
+            KernelPointError: an error that the function raised.
         """
         with self._watched():
             waiting = deque(self._client.map(partial(_checked, __version__, function), pieces, pure=False))
@@ -173,12 +175,13 @@ class DaskPool:
 
 
 def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Log, over: threading.Event) -> None:
-    """Print a message if no worker is connected after SECONDS_BETWEEN_LOOKS, then every SECONDS_BETWEEN_LINES.
+    """Print a message while no worker is connected: after SECONDS_BETWEEN_LOOKS seconds, then every SECONDS_BETWEEN_LINES.
 
     Args:
-        count: number of connected workers.
-        awaited: message on where workers come from.
-        over: event that ends the reports.
+        count: function that returns the number of connected workers.
+        awaited: text that says where workers are expected from.
+        say: function that receives the message.
+        over: event that ends the messages.
     """
     begun, lines = time.monotonic(), 0
     while not over.wait(SECONDS_BETWEEN_LOOKS):
@@ -204,16 +207,16 @@ def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> An
 
 
 def open_pool(workers: int | None, cluster: str | None, memory: int, say: Log) -> DaskPool:
-    """Start workers on this machine or on a batch system, or connect to those of a running scheduler.
+    """Start workers on this machine or on a batch system, or connect to the workers of a running Dask scheduler.
 
     Args:
-        workers: their number; None: as many as cores and memory allow, or as the scheduler has.
-        cluster: None; a file in dask-jobqueue's own configuration; or a scheduler's address.
-        memory: bytes that a simulator takes before its first launch.
-        say: called with the place of the workers.
+        workers: number of workers; None: as many as cores and memory allow, or as the scheduler has.
+        cluster: None for this machine; a configuration file of dask-jobqueue; or the address of a scheduler.
+        memory: bytes of memory that a simulator needs before its first launch.
+        say: function that receives lines for the user.
 
     Raises:
-        ConfigError: the request cannot be met; the message names the possible ones.
+        ConfigError: the number or the cluster is not possible; the message names what is.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)

@@ -35,19 +35,19 @@ OpenPool = Callable[[int], "DaskPool"]  # given the bytes of memory that a simul
 
 
 def run(command: Sequence[str], config_path: str | None, open_pool: OpenPool, say: Log) -> int:
-    """Run to the end on many simulators; then one simulator prints the totals of the run.
+    """Make a sampled run on many simulator processes. At the end one simulator prints the totals.
 
     Args:
-        command: of the simulator.
-        config_path: the configuration, where the command does not name it.
-        open_pool: starts the workers, once it is known that the run can begin.
-        say: takes one line of text for the user.
+        command: command line of the simulator.
+        config_path: path of the configuration, if the command does not name it.
+        open_pool: function that starts the workers; called once the run is accepted.
+        say: function that receives lines for the user.
 
     Returns:
-        The exit status of that last simulator.
+        Exit status of the simulator that prints the totals.
 
     Raises:
-        KernelPointError: the run is refused or cannot go on; results so far are kept.
+        KernelPointError: the run is refused or cannot continue. Results so far are kept.
     """
     command, config_path = with_option(command, config_path)
     config = load_config(config_path)
@@ -62,7 +62,7 @@ def run(command: Sequence[str], config_path: str | None, open_pool: OpenPool, sa
 
 
 class Workers:
-    """Workers that are started when they are first needed: for the plan, or else for the first pass."""
+    """Pool of workers that is started at its first use: to make the plan, or else to simulate the first launches."""
 
     def __init__(self, open_pool: Callable[[], DaskPool]) -> None:
         self._open = open_pool
@@ -78,7 +78,7 @@ class Workers:
         return self.pool.workers
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        """Apply a function to each piece of work; results in the order of the pieces (pool.Pool)."""
+        """Apply a function to each piece of work on the workers. Results have the order of the pieces."""
         return self.pool.map(function, pieces)
 
     def close(self) -> None:
@@ -88,10 +88,17 @@ class Workers:
 
 
 def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Log) -> Session:
-    """Plan one run and drive it to its end on the workers.
+    """Plan one run and make it with the workers.
+
+    Args:
+        command: command line of the simulator.
+        config: configuration of the run.
+        hello: message with which the simulator described itself.
+        workers: pool of workers.
+        say: function that receives lines for the user.
 
     Raises:
-        KernelPointError: the run is refused or cannot go on; results so far are kept.
+        KernelPointError: the run is refused or cannot continue. Results so far are kept.
     """
     session = open_run(config, HostInfo.from_mapping(hello.host), say, workers, command)
     journal = session.journal.path
@@ -133,10 +140,14 @@ def _counted(count: int, word: str) -> str:
 
 
 def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
-    """Let the simulator print the totals of a finished run under its own names; returns its exit status.
+    """Start the simulator once more to print the totals of a finished run in its own format; returns its exit status.
 
-    The simulator resumes a copy of the journal, has nothing left to simulate, and changes nothing. It gets the processor time
-    of the launches.
+    The simulator resumes a copy of the journal, in which no launch is left to simulate.
+
+    Args:
+        command: command line of the simulator.
+        journal: journal of the finished run.
+        saved: processor time of the simulated launches, for the line on the time saved.
     """
     with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
         environment = {**os.environ, JOURNAL_ENV: shutil.copy(journal, folder)}
@@ -149,12 +160,12 @@ def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
 
 
 def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], str]:
-    """Add KernelPoint's option to a simulator's command if it is missing; returns the command and the configuration's path.
+    """Command of a simulator with KernelPoint's option, and path of the configuration.
 
-    The option is added where the command lacks it, in the form that the command's other options have.
+    The option is added if the command lacks it, with one dash or two as the command's other options.
 
     Raises:
-        ConfigError: the option is missing, or named twice, or there is no such program.
+        ConfigError: the option is missing and `config` is None, it occurs twice, or the program does not exist.
 
     >>> with_option(["true", "-trace", "list.g"], "kp.yaml")
     (['true', '-trace', 'list.g', '-kernel_sampling', 'kp.yaml'], 'kp.yaml')
@@ -190,17 +201,16 @@ def configuration_in(command: Sequence[str]) -> str | None:
 
 
 def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
-    """Start the simulator once to get its description of itself, and the memory in bytes that it takes before its first
-    launch.
+    """Start the simulator once to get its description, and the memory in bytes that it uses before its first launch.
 
-    A simulator that is killed from outside meanwhile is started again, START_ATTEMPTS times at most.
+    If the simulator is killed from outside, it is started again, at most START_ATTEMPTS times.
 
     Args:
-        command: of the simulator.
-        say: takes one line of text for the user.
+        command: command line of the simulator.
+        say: function that receives lines for the user.
 
     Raises:
-        HostError: the command does not call KernelPoint; the message quotes the simulator.
+        HostError: the simulator ended without calling KernelPoint; the message quotes its output.
     """
     for attempts_left in reversed(range(START_ATTEMPTS)):
         try:
@@ -218,10 +228,11 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
 
 
 def check(config: Config, hello: Hello) -> None:
-    """Refuse a run that cannot be distributed: its launches depend on each other, or are not known before the run.
+    """Raise an error for a run that cannot be distributed over several simulator processes.
 
     Raises:
-        ConfigError: versions of KernelPoint differ, launches depend on each other, or they are not known.
+        ConfigError: the coordinator and the simulator have different versions of KernelPoint, the result of a launch depends on
+            earlier launches, or the launches are not known before the run.
     """
     host = HostInfo.from_mapping(hello.host)
     if hello.kernelpoint != __version__:

@@ -22,22 +22,24 @@ LEAST_SECONDS, LEAST_TOLD = 1.0, 60.0  # that it takes before either
 
 
 class Simulations:
-    """Launches that workers simulate ahead, in any order. The session gets their results in program order.
+    """Scheduler of launches on workers. Workers simulate them in any order; the session receives results in program order.
 
-    Longest processing time first (Graham 1969): the last chains to begin are cheap ones, so no worker keeps the others waiting
-    longer than the longest launch does. A chain that is late is begun once more where a worker is free, and the first result
-    counts (backup tasks: Dean and Ghemawat, MapReduce, OSDI 2004). The forecast of a chain is its cost times the seconds that
-    a unit of cost has taken so far.
+    Chains (consecutive launches that one worker simulates) with the largest expected cost begin first (Graham 1969). If a chain
+    takes longer than expected and a worker is idle, the chain is begun a second time, and the first result counts (backup
+    tasks: Dean and Ghemawat, MapReduce, OSDI 2004). The expected time of a chain is its cost times the measured seconds for a
+    unit of cost.
 
     Args:
-        pool: simulates chains.
-        work: common settings of the chains.
-        outcomes: results that an earlier coordinator, which died, had received.
+        pool: pool of workers.
+        work: settings that all chains share.
+        outcomes: results that an earlier coordinator process had received before it ended.
         planned: function that returns the launches that the run waits for.
-        say: takes one line of text for the user.
+        say: function that receives lines for the user.
 
     Attributes:
-        starts, start_seconds, seconds: simulators started, how long that took, and how long they simulated.
+        starts: number of simulators started.
+        start_seconds: seconds that these starts took.
+        seconds: seconds of simulation.
     """
 
     def __init__(
@@ -59,10 +61,10 @@ class Simulations:
         self.start_seconds = self.seconds = 0.0
 
     def outcome(self, step: Order) -> Outcome:
-        """Wait for the result of a launch and return it.
+        """Wait for the result of a launch, and return it.
 
         Raises:
-            SessionError: a machine cannot simulate this run, or the connection to the scheduler is lost.
+            SessionError: a worker's machine cannot simulate this run, or the connection to the scheduler is lost.
         """
         if step not in self._chain_of:
             self._begin_planned()

@@ -33,11 +33,11 @@ KILLED = {n for kill in (signal.SIGKILL, signal.SIGTERM) for n in (-kill, 128 + 
 
 
 class SimulatorEnded(Exception):
-    """Error: the simulator's process ended without an answer.
+    """Error: the simulator's process ended before it sent a result.
 
     Attributes:
-        status: its exit status, minus the signal's number where a signal ended it.
-        tail: the last lines of its output.
+        status: exit status; the negative number of a signal that ended the process.
+        tail: last lines of the simulator's output.
     """
 
     def __init__(self, status: int, tail: Sequence[str]) -> None:
@@ -46,7 +46,7 @@ class SimulatorEnded(Exception):
 
     @property
     def how(self) -> str:
-        """Description of how it ended, to follow the words "the simulator" in a message.
+        """Clause that says how the simulator ended; it follows the words "the simulator" in a message.
 
         >>> SimulatorEnded(-11, ()).how, SimulatorEnded(3, ()).how
         ('was ended by SIGSEGV', 'ended with exit status 3')
@@ -63,26 +63,28 @@ class SimulatorEnded(Exception):
 
     @property
     def was_killed(self) -> bool:
-        """True if a signal from outside ended it: a user, a batch system, or the kernel when memory ran out."""
+        """True if the simulator was ended by a signal from outside: by a user, by a batch system, or by the kernel for lack of
+        memory.
+        """
         return self.status in KILLED
 
 
 class Simulator:
-    """A simulator process, started and ready to simulate launches.
+    """Simulator process that is started and waits for launches to simulate.
 
     Args:
-        command: with KernelPoint's option in it.
-        folder: its working directory.
-        environment: variables beyond those of this process.
-        tell: function that receives a line when the simulator is paused or goes on.
+        command: command line, KernelPoint's option included.
+        folder: working directory.
+        environment: environment variables to add.
+        tell: function that receives a line when the simulator is paused or continues.
 
     Attributes:
-        hello: its description of itself.
-        seconds: from its start until it could simulate.
+        hello: message with which the simulator describes itself.
+        seconds: time from the start until the simulator was ready.
 
     Raises:
-        SimulatorEnded: it ended before it called KernelPoint.
-        OSError: it cannot be started.
+        SimulatorEnded: the process ended before it called KernelPoint.
+        OSError: the process cannot be started.
     """
 
     def __init__(
@@ -120,14 +122,14 @@ class Simulator:
 
     @property
     def pid(self) -> int:
-        """Process id of the simulator itself, also if a wrapper script started it."""
+        """Process id of the simulator itself, even if a wrapper script started it."""
         return self.hello.pid
 
     def simulate(self, chain: Chain) -> tuple[Outcome, ...]:
-        """Simulate a chain: launches that must run one after another in the same process.
+        """Simulate a chain: consecutive launches, one after another in this process.
 
         Raises:
-            SimulatorEnded: the process ended before it answered.
+            SimulatorEnded: the process ended before it sent the results.
         """
         with contextlib.suppress(BrokenPipeError):
             os.write(self._to, f"{encode_chain(chain)}\n".encode())
@@ -137,7 +139,7 @@ class Simulator:
         return outcomes
 
     def end(self) -> None:
-        """End the process."""
+        """End the simulator process."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -24,10 +24,17 @@ PLACE = "{}"  # in the simulator's command: where the file of each configuration
 def run_sweep(
     command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_pool: OpenPool, say: Log
 ) -> list[SweepRow]:
-    """Run every configuration on the same workers; returns the ranked table.
+    """Make a sampled run with each of several configurations of the simulated GPU, and return a table ranked by total.
+
+    Args:
+        command: command line of the simulator, with a place for the configuration.
+        sweep: configuration files, or a file with values of options.
+        config_path: path of KernelPoint's configuration, if the command does not name it.
+        open_pool: function that starts the workers, which all runs share.
+        say: function that receives lines for the user.
 
     Raises:
-        KernelPointError: a configuration is refused; every one is checked before the first simulation.
+        KernelPointError: a configuration is refused. All are checked before the first simulation.
     """
     points = sweep_configs(command, sweep)
     if len(points) < 2:
@@ -64,11 +71,11 @@ def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """One configuration of the simulated GPU in a sweep, with its command.
+    """One configuration of the simulated GPU in a sweep.
 
     Attributes:
-        name: in tables and in the journal's name.
-        command: of the simulator.
+        name: name of the configuration in tables and in the name of its journal.
+        command: command line of the simulator with this configuration.
 
     >>> SweepConfig("large-l2", ("simulator", "-config", "large-l2.config")).command[-1]
     'large-l2.config'
@@ -79,14 +86,15 @@ class SweepConfig:
 
 
 def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepConfig]:
-    """Configurations of a sweep, in the order of the files or of the grid.
+    """Configurations of the simulated GPU to run, in the order of the files or of the combinations of values.
 
     Args:
-        command: of the simulator; PLACE in it stands for a configuration's file.
-        sweep: files or patterns of files; or one YAML file that names values for options, all combinations of which are meant.
+        command: command line of the simulator, with `{}` in the place of the configuration's file.
+        sweep: configuration files or patterns of their names; or one YAML file with a list of values for each option, all
+            combinations of which are run.
 
     Raises:
-        ConfigError: there are none, or the command has no place for them.
+        ConfigError: there are no configurations, or the command has no place for them.
 
     >>> [point.command for point in sweep_configs(["sim", "-config", "{}"], ["a.config", "b.config"])]
     [('sim', '-config', 'a.config'), ('sim', '-config', 'b.config')]

@@ -34,15 +34,15 @@ COMPARED = ("simulator", "version", "config_hash")  # of the host: what all mach
 
 @dataclass(frozen=True)
 class Work:
-    """Settings that all chains of a run share: command, configuration, folder.
+    """Settings that all tasks of a distributed run share.
 
     Attributes:
-        run: names the run.
-        command: of the simulator.
-        folder: its working directory.
-        outcomes: the folder for them.
-        host: description of the coordinator's simulator; that of every worker must be equal in the fields COMPARED.
-        kernelpoint: the coordinator's version.
+        run: identifier of the run.
+        command: command line of the simulator.
+        folder: working directory of the simulator.
+        outcomes: folder into which workers write results.
+        host: description of the coordinator's simulator. A worker's simulator must have equal values in the fields COMPARED.
+        kernelpoint: version of KernelPoint in the coordinator.
     """
 
     run: str
@@ -55,16 +55,17 @@ class Work:
 
 @dataclass
 class Report:
-    """Result of a chain that a worker sends back.
+    """Report of a worker on a chain (consecutive launches that one worker simulates).
 
     Attributes:
-        outcomes: of its launches; empty where the simulator ended, or cannot simulate.
-        ended: reason for which the simulator ended, or None.
-        was_killed: True if an external signal ended it.
-        tail: last lines of its output.
-        refusal: reason for which that machine cannot simulate, or None.
-        starts, start_seconds: simulators started for it, and the time of these starts.
-        node: the machine.
+        outcomes: results of the launches; empty if the simulator ended, or could not start.
+        ended: reason why the simulator ended, or None.
+        was_killed: True if a signal from outside ended the simulator.
+        tail: last lines of the simulator's output.
+        refusal: reason why this machine cannot simulate the run, or None.
+        starts: number of simulators started for this chain.
+        start_seconds: seconds that these starts took.
+        node: name of the machine.
     """
 
     outcomes: tuple[Outcome, ...] = ()
@@ -78,11 +79,11 @@ class Report:
 
 
 class Refused(Exception):
-    """Error: nothing can be simulated on this machine; the message says why."""
+    """Error: this machine cannot simulate the run; the message has the reason."""
 
 
 def simulate(work: Work, chain: Chain) -> Report:
-    """Simulate a chain on a worker."""
+    """Simulate a chain (consecutive launches that one worker simulates) in this worker process, and return the report."""
     report = Report(node=socket.gethostname())
     try:
         outcomes = _simulator(work, report).simulate(chain)
@@ -161,7 +162,7 @@ def _differing(work: Work, hello: Hello) -> str:
 
 
 def folder_of(journal: str | Path) -> Path:
-    """Path of the folder that stores results until they are journalled.
+    """Path of the folder beside a journal in which workers store results until the journal contains them.
 
     >>> folder_of("runs/run.kpjournal").as_posix()
     'runs/run.kpjournal.outcomes'
@@ -170,7 +171,7 @@ def folder_of(journal: str | Path) -> Path:
 
 
 def written(journal: str | Path) -> float:
-    """Time (seconds since 1970) of the last write to a run's journal or results."""
+    """Time, in seconds since 1970, of the last write to a journal or to its workers' results."""
     latest = 0.0
     for path in (Path(journal), *folder_of(journal).glob("*/*.jsonl")):
         with contextlib.suppress(FileNotFoundError):  # the run has ended since
@@ -179,10 +180,10 @@ def written(journal: str | Path) -> float:
 
 
 def prepare_folder(journal: str | Path) -> Path:
-    """Create the folder for results of this run; files of another run in it are removed.
+    """Create the folder in which the workers of this run store results. Files of another run in it are removed.
 
     Raises:
-        JournalError: it cannot be made.
+        JournalError: the folder cannot be made.
     """
     path, folder = Path(journal), folder_of(journal).absolute()
     try:
@@ -203,7 +204,9 @@ def remove_folder(journal: str | Path) -> None:
 
 
 def read_all(folder: Path) -> ChainOutcomes:
-    """Complete results of all workers stored in a folder."""
+    """Results of all chains (consecutive launches that one worker simulates) that workers have stored completely in a
+    folder.
+    """
     stored: ChainOutcomes = {}
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(OSError), open_regular(path) as file:
@@ -215,10 +218,11 @@ def read_all(folder: Path) -> ChainOutcomes:
 
 
 def keep(folder: Path, chain: Chain, outcomes: Sequence[Outcome]) -> None:
-    """Append the results of a chain to the file of this worker. Failed chains are not stored, so they are tried again.
+    """Append the results of a chain (consecutive launches that one worker simulates) to this worker's file. Failed chains are
+    not stored, so they are tried again.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if any(outcome.reason is not None for outcome in outcomes):
         return

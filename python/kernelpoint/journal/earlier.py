@@ -62,13 +62,16 @@ _FOLLOWS = ("hashes.", "strata.", "online.")  # from the traces, the configurati
 
 
 def check_same_run(path: Path, old: Record, new: RunRecord, predicted: bool = False) -> None:
-    """Raise an error if a journal belongs to another run; the message names the keys that differ.
+    """Raise an error if a journal was written by another run than the one to resume.
 
     Args:
-        predicted: the estimate rests on predictions.
+        path: path of the journal.
+        old: first record of the journal.
+        new: first record that this run would write.
+        predicted: True if the estimate uses predictions of launches.
 
     Raises:
-        JournalError: names every key or option that differs, with both values.
+        JournalError: names every configuration key or option that differs, with both values.
     """
     before, after = _flatten(plain(old)), _flatten(plain(new))
 
@@ -100,11 +103,11 @@ def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def format_differences(differing: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Format differences between two configurations, one line each. Differences that only follow from others are left out.
+    """Format the differences between two configurations, one line each. A difference that follows from another one is left out.
 
     Args:
-        differing: keys whose values differ and may not.
-        before, after: values by dotted key.
+        differing: configuration keys whose values differ and must not.
+        before, after: values of both configurations, by key.
     """
     causes = [key for key in differing if key.startswith("config.")]
     if not causes:
@@ -144,21 +147,26 @@ Counters = dict[str, float]
 
 @dataclass(frozen=True)
 class EarlierResults:
-    """Results of an earlier run by (process, index), and results of its validation launches by chain, then by launch."""
+    """Results of an earlier run that a new run uses again.
+
+    Results of the sample have the key (process, launch index). Results of validation launches, which were simulated to measure
+    the error of restored caches, have the key of their chain (consecutive launches), then of the launch.
+    """
 
     of_launch: dict[tuple[int, int], Counters] = field(default_factory=dict)
     of_chain: dict[tuple[int, ...], dict[int, Counters]] = field(default_factory=dict)
 
 
 def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) -> EarlierResults:
-    """Read the results in the journal of an earlier run. Launches that were stopped before their end are left out.
+    """Read the results of an earlier run from its journal. Launches that were stopped before their end are left out.
 
     Args:
-        now: first record of the run that reuses the results.
-        counters: names of the counters of that run's simulator, if known.
+        path: path of the earlier run's journal.
+        now: first record of the new run.
+        counters: names of the counters that the new run's simulator reports, if known.
 
     Raises:
-        ConfigError: traces, simulated GPU or counters differ, or the earlier run was a full run.
+        ConfigError: traces, simulated GPU or counters of the two runs differ, or the earlier run simulated every launch.
         JournalError: the journal cannot be read.
     """
     run = load_run(path)

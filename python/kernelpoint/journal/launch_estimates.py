@@ -19,12 +19,14 @@ from kernelpoint.journal.records import LaunchesRecord
 
 @dataclass(frozen=True)
 class LaunchEstimates:
-    """Estimates of all launches of a list, one row for each.
+    """Estimates of all N launches of a list.
 
     Attributes:
-        cycles: float64 [N], its own result where it was simulated, else its estimate; nan: none. They add up to the total.
-        strata: int32 [N], -1: simulated for certain.
-        kernels: int32 [N], its place in the summary's `kernels`; -1: the name is not known.
+        cycles: float64 [N], simulated cycles of a simulated launch, else estimated cycles; nan: no estimate. They add up to the
+            estimated total.
+        strata: int32 [N], index of the launch's stratum (group of launches sampled separately); -1: the launch is always
+            simulated.
+        kernels: int32 [N], index of the launch's kernel in the summary's `kernels`; -1: the name is not known.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")
@@ -44,9 +46,10 @@ def estimates_of_launches(
     """Read the estimates of all launches from a journal's records; None if there are none, as before a run has ended.
 
     Args:
-        offsets: int64 [processes + 1], first unit of each process.
+        records: records with blocks of estimates.
+        offsets: int64 [processes + 1], index of the first launch of each process among all launches.
         kernels: number of kernels in the summary.
-        path: of the journal.
+        path: path of the journal, for messages.
 
     Raises:
         JournalError: the records do not contain every launch once.
@@ -73,7 +76,7 @@ def estimates_of_launches(
 
 
 def pack(array: np.ndarray, dtype: str) -> str:
-    """Encode an array as text for a journal record.
+    """Encode an array as text for a journal record. `dtype` is NumPy's name of the stored type, such as "<f8".
 
     >>> unpack(pack(np.array([1.5, 2.5]), "<f8"), "<f8", 2, "here")
     array([1.5, 2.5])
@@ -82,10 +85,16 @@ def pack(array: np.ndarray, dtype: str) -> str:
 
 
 def unpack(text: str, dtype: str, count: int, place: str) -> np.ndarray:
-    """Decode an array of `count` numbers from text; uses no more memory than they need.
+    """Decode an array from the text of a journal record. Memory is limited to the size of `count` numbers.
+
+    Args:
+        text: text made by `pack`.
+        dtype: NumPy's name of the stored type, such as "<f8".
+        count: number of elements.
+        place: beginning of the message if the text is refused.
 
     Raises:
-        JournalError: the text is not such an array; the message begins with `place`.
+        JournalError: the text does not encode `count` numbers.
     """
     size = count * np.dtype(dtype).itemsize
     decoder = zlib.decompressobj()

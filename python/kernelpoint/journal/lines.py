@@ -23,7 +23,11 @@ _HEX = frozenset(b"0123456789abcdef")
 
 
 def seal(text: str, before: int | None = None) -> bytes:
-    r"""Make a line of the journal from a record's JSON. `before` is the checksum of the previous line, None for a single line.
+    r"""Make a line of the journal from the JSON of a record by adding a checksum.
+
+    Args:
+        text: JSON of the record.
+        before: checksum of the line before, on which this line's checksum depends; None for a line without predecessor.
 
     >>> seal('{"type":"resume","results":3}', FIRST)
     b'{"type":"resume","results":3,"chain":"07d06fe0"}\n'
@@ -32,13 +36,18 @@ def seal(text: str, before: int | None = None) -> bytes:
 
 
 def unseal(line: bytes, before: int | None = None) -> bytes | None:
-    """JSON of a line (without newline); None if the line was changed."""
+    """JSON of a record from its line of the journal (without newline); None if the checksum shows that the line was changed.
+
+    Args:
+        line: bytes of the line.
+        before: checksum of the line before; None for a line without predecessor.
+    """
     body = line[:-_LENGTH]
     return body + b"}" if line == _line_of(body, before) else None
 
 
 def checksum_of(line: bytes) -> int:
-    r"""Checksum at the end of a line; the next line's checksum starts from it.
+    r"""Checksum that a line of the journal ends with. The checksum of the next line depends on it.
 
     >>> checksum_of(b'{"type":"resume","results":3,"chain":"0000000f"}')
     15
@@ -54,10 +63,10 @@ def _line_of(body: bytes, before: int | None) -> bytes:
 
 
 def check_begin(data: bytes, name: str) -> None:
-    """Raise an error if a file, complete or cut, does not begin like a journal of this version.
+    """Raise an error if a file does not begin like a journal of this version. The file may end inside its first line.
 
     Raises:
-        JournalError: it is no journal, or one of another version.
+        JournalError: the file is no journal, or a journal of another version.
     """
     if data[: len(MAGIC)] == MAGIC[: len(data)]:
         return
@@ -72,13 +81,15 @@ def check_begin(data: bytes, name: str) -> None:
 
 
 def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
-    """Split a journal into the JSON of its records; also returns the length of the file up to the end of the last one.
+    """Split a journal into the JSON of its records.
 
-    The last line may be torn: a beginning of a record, followed by zeros or a newline that file systems leave. It is
-    left out.
+    An incomplete last line is left out. It can end with zeros or a newline, which file systems leave after a power loss.
+
+    Returns:
+        JSON of each record, and the length in bytes of the file up to the end of the last complete record.
 
     Raises:
-        JournalError: any other line was changed; the message has its number.
+        JournalError: a line before the last was changed; the message has its number.
     """
     check_begin(data, name)
     lines = data.rstrip(b"\0\n").split(b"\n")

@@ -16,10 +16,10 @@ KINDS = {kind.__dataclass_fields__["type"].default: kind for kind in get_args(Re
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """Read the records of a journal. It takes no lock, so a running journal can be read.
+    """Read the records of a journal. No lock is taken, so the journal of a run in progress can be read.
 
     Raises:
-        JournalError: the file is missing, empty, no journal, of another version, or damaged; with the line.
+        JournalError: the file is missing, empty, no journal, of another version, or damaged; the message has the line.
 
     >>> read_records("none.kpjournal")
     Traceback (most recent call last):
@@ -38,10 +38,13 @@ def read_records(path: str | Path) -> list[Record]:
 
 
 def parse(data: bytes, name: str) -> tuple[list[Record], int]:
-    """Parse the bytes of a journal: its records, and the offset at which the last complete one ends.
+    """Parse the bytes of a journal.
+
+    Returns:
+        The records, and the length in bytes of the file up to the end of the last complete record.
 
     Raises:
-        JournalError: see read_records.
+        JournalError: see `read_records`.
     """
     lines, end = split_lines(data, name)
     records: list[Record] = []
@@ -55,10 +58,10 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
 
 
 def record_of(content: Any) -> Record:
-    """Make a record from the JSON of its line.
+    """Make a record from the parsed JSON of its line.
 
     Raises:
-        Mismatch: it is none of a known type, or its fields are not those of its type.
+        Mismatch: the type of record is unknown, or a field is missing, unknown or of the wrong type.
 
     >>> record_of({"type": "resume", "results": 3})
     ResumeRecord(results=3, type='resume')

@@ -29,8 +29,8 @@ Stratum = Annotated[int, Range(-1, 2**31)]  # -1: a take-all unit
 
 @dataclass(slots=True)
 class HostRecord:
-    """The simulator: name, version, trace list of each process, and the options of the simulated GPU if it states them.
-    Everything is empty where the run does not say.
+    """Description of the simulator: name, version, trace list of each process, and options of the simulated GPU. Fields that
+    the simulator does not state are empty.
     """
 
     simulator: str = ""
@@ -41,8 +41,8 @@ class HostRecord:
 
 @dataclass(slots=True)
 class StrataRecord:
-    """For each stratum the number of launches, the total of the covariate, and the cluster: with the decisions, all that an
-    estimate needs.
+    """Strata of a run (groups of launches sampled separately): for each the number of launches, the total of the covariate, and
+    the cluster (larger group) that it belongs to.
     """
 
     units: list[Size]
@@ -52,7 +52,7 @@ class StrataRecord:
 
 @dataclass(slots=True)
 class ProjectionRecord:
-    """CTAs and cycles after which a launch was stopped before its end."""
+    """Point at which a launch was stopped before its end: its completed CTAs and its cycles."""
 
     ctas: Count
     of: Count
@@ -64,12 +64,12 @@ Estimates = dict[str, Estimate]  # by counter or ratio; null stands for nan: not
 
 @dataclass(slots=True)
 class OpenLaunchRecord:
-    """The launch not simulated that could break the error budget alone with the smallest factor over its expected cost.
+    """Skipped launch that would break the error budget with the smallest excess over its expected cost.
 
     Attributes:
-        process, launch: its place.
-        kernel: its name, None where it is not known.
-        times: smallest factor over its expected cost with which the launch breaks the budget.
+        process, launch: process of the launch, and index in the process's list.
+        kernel: kernel name; None if unknown.
+        times: smallest multiple of the expected cost with which this launch alone breaks the budget.
         probability: probability with which the launch was to be drawn.
     """
 
@@ -82,8 +82,9 @@ class OpenLaunchRecord:
 
 @dataclass(slots=True)
 class RangeRecord:
-    """A range of a run (phase, layer, module): its path (parts separated by "/", empty for the whole run) and its estimates,
-    inner ranges included.
+    """Range of a program (phase, layer or module), with estimates of its totals.
+
+    The path has parts separated by "/"; it is empty for the whole run. Totals include inner ranges.
 
     >>> layer = RangeRecord("decode/layer.0", 8, 2, {"cycles": Estimate.of(9000.0, 300.0)})
     >>> layer.estimates["cycles"].half_width
@@ -99,8 +100,9 @@ class RangeRecord:
 
 @dataclass(slots=True)
 class KernelRecord:
-    """A kernel: number of launches, number simulated, and estimated totals of its cycles and of the counters that its rates
-    (IPC and others) are ratios of.
+    """One kernel of the run: number of launches, number simulated, and estimated totals.
+
+    The totals are those of cycles and of the counters from which rates such as IPC are computed.
 
     >>> gemm = KernelRecord("gemm", launches=100, simulated=4, estimates={"cycles": Estimate.of(2.5e6, 1e5)})
     >>> gemm.estimates["cycles"].estimate / gemm.launches
@@ -118,15 +120,17 @@ class KernelRecord:
 
 @dataclass(slots=True)
 class DecisionRecord:
-    """Decision on one launch: simulate or skip, and why.
+    """Decision to simulate or skip one launch, with its reason.
 
     Attributes:
-        u, threshold: reason of a launch that may be drawn.
-        take_all: reason of one that is simulated for certain.
-        cluster, stream: where known.
+        u: random number of the launch; it is simulated if `u` <= `threshold`. Not set for a launch that is always simulated.
+        threshold: limit for `u`.
+        take_all: reason why the launch is always simulated.
+        cluster: index of the launch's cluster (group of similar launches), if known.
+        stream: hash of the launch's instruction sequence, if known.
         prediction: expected cycles, rounded to six digits.
-        x: the covariate.
-        trace: path of the trace, in an online run.
+        x: covariate of the launch (a quantity expected to be proportional to its cycles).
+        trace: path of the trace, in a run whose launches are not known before.
 
     >>> drawn = DecisionRecord(process=0, launch=3, pass_index=0, action="simulate", stratum=1, u=0.02, threshold=0.1)
     >>> drawn.u <= drawn.threshold
@@ -151,8 +155,9 @@ class DecisionRecord:
 
 @dataclass(slots=True)
 class ResultRecord:
-    """Result of a launch: its counters, and its projection if it was stopped early. copied: True if the result is that of an
-    equal launch of a deterministic simulator, or of an earlier run.
+    """Result of one launch: its counters. If the launch was stopped early, the counters are projected to the whole launch.
+
+    `copied` is True if the result was taken from an equal launch of a deterministic simulator, or from an earlier run.
 
     >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
     900.0
@@ -169,8 +174,8 @@ class ResultRecord:
 
 @dataclass(slots=True)
 class ValidationRecord:
-    """Result of a validation launch, from real or replayed state; it is not part of the sample. copied: taken from an earlier
-    run.
+    """Result of a launch that was simulated only to measure the error of restored caches; it is not part of the sample.
+    `copied` is True if it was taken from an earlier run.
     """
 
     process: Count
@@ -184,8 +189,8 @@ class ValidationRecord:
 
 @dataclass(slots=True)
 class FurtherValidationsRecord:
-    """Decision to make more validation launches, `validations` in all, because the first leave too little of the error budget
-    to sampling.
+    """Decision to simulate more launches that measure the error of restored caches, because too little of the error budget
+    remains for sampling. `validations` is their new number in all.
     """
 
     pass_index: Count
@@ -195,7 +200,7 @@ class FurtherValidationsRecord:
 
 @dataclass(slots=True)
 class AbortRecord:
-    """Failure of a launch in the simulator, with the reason."""
+    """Failure of a launch in the simulator, with its reason."""
 
     process: Count
     launch: Count
@@ -206,7 +211,9 @@ class AbortRecord:
 
 @dataclass(slots=True)
 class LeftOutRecord:
-    """Launches (process, launch) that failed too often. The run goes on without them, with a wider bound."""
+    """Launches that failed too often, as (process, launch index). The run continues without their results, with a wider
+    bound.
+    """
 
     pass_index: Count
     launches: list[tuple[Count, Count]]
@@ -215,11 +222,14 @@ class LeftOutRecord:
 
 @dataclass(slots=True)
 class LaunchesRecord:
-    """Estimates of `count` launches from launch `first` on; stands before the summary of a run that skipped launches.
+    """Estimates of the launches from index `first` on, `count` of them. It precedes the summary of a run that skipped launches.
 
-    Each text is an array (launch_estimates.pack) with one number for a launch: cycles, float64, its own result or its estimate;
-    over all launches they add up to the estimated total. strata, int32: its stratum, -1 where it was simulated for certain.
-    kernels, int32: its place in the summary's `kernels`, -1 where no name is known.
+    Each field is an array encoded as text (launch_estimates.pack), with one number for each launch:
+
+    * cycles, float64: simulated cycles of a simulated launch, else estimated cycles; over all launches they add up to the
+      total.
+    * strata, int32: index of the stratum (group of launches sampled separately); -1 for a launch that is always simulated.
+    * kernels, int32: index in the summary's `kernels`; -1 if the name is unknown.
     """
 
     process: Count
@@ -236,8 +246,10 @@ class LaunchesRecord:
 
 @dataclass(slots=True)
 class RunRecord:
-    """First record of a journal: resolved configuration, versions, hashes, launches of each process (0: unknown), plan file
-    and strata. `online`: launches were not known beforehand; `command`: the simulator's, word by word.
+    """First record of a journal: the configuration, versions and hashes of the run, the number of launches of each process (0:
+    unknown), the plan's file and its strata (groups of launches sampled separately).
+
+    `online` is True if the launches were not known before the run. `command` is the command line of the simulator.
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
@@ -261,7 +273,7 @@ class RunRecord:
 
 @dataclass(slots=True)
 class PassRecord:
-    """Beginning of a pass: its number of launches (None: unknown) and the state of the engine, in the engine's own format
+    """Beginning of a pass (round of sampling): its number of launches (None: unknown), and the state of the sampling engine
     (estimation.Engine.pass_state).
     """
 
@@ -273,7 +285,9 @@ class PassRecord:
 
 @dataclass(slots=True)
 class DegradedRecord:
-    """A decision that failed, with its reason: the launch is simulated instead. `everything`: all remaining launches are."""
+    """Failure of a decision on a launch, with its reason. The launch is simulated. If `everything`, all remaining launches
+    are.
+    """
 
     reason: str
     everything: bool = False
@@ -282,7 +296,7 @@ class DegradedRecord:
 
 @dataclass(slots=True)
 class LookRecord:
-    """End of a pass: estimates by counter, and whether the error budget is met.
+    """End of a pass (round of sampling): estimate of each counter, and whether the error budget is met.
 
     >>> look = LookRecord(0, met=True, estimates={"cycles": Estimate.of(1000.0, 8.0)}, ratios={})
     >>> look.estimates["cycles"].half_width
@@ -298,7 +312,7 @@ class LookRecord:
 
 @dataclass(slots=True)
 class PopulationRecord:
-    """The list of launches, written when the first pass of an online run has seen all of them."""
+    """List of launches, written once the simulator has reported all of them, in a run whose launches were not known before."""
 
     launches: list[Size]
     plan: str | None
@@ -309,7 +323,7 @@ class PopulationRecord:
 
 @dataclass(slots=True)
 class ResumeRecord:
-    """Resume by a new process, with the number of results so far."""
+    """Resume of the run by a new process, with the number of results so far."""
 
     results: Count
     type: Literal["resume"] = "resume"
@@ -320,20 +334,22 @@ class SummaryRecord:
     """End of the run: totals, bounds and everything that `kernelpoint report --json` prints.
 
     Attributes:
-        skipped: launches that were not simulated, copied ones included.
-        copied: launches that took the result of an equal one, or of an earlier run.
-        lost: units without a result that are not tried again: those that failed in all allowed attempts, and those left out.
-        never_completed: units in flight.
-        one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
-        kernels: empty where the plan knows no names; their cycles add up to the estimate.
-        replay_errors: by counter, as shares of its total, from validation launches.
-        restarts: of a full run that was resumed, the units at which it went on.
+        skipped: number of launches that were not simulated, copied results included.
+        copied: number of launches with a result taken from an equal launch or from an earlier run.
+        lost: launches without a result that are not tried again.
+        never_completed: launches that were being simulated when the run ended.
+        one_per_stream_speedup: total cycles over the cycles of one launch for each distinct instruction sequence; None: not
+            stated.
+        kernels: totals of each kernel; empty if no kernel name is known. Their cycles add up to the estimate.
+        replay_errors: error due to restored caches, by counter, as a share of the counter's total.
+        restarts: for a full run that was resumed, the launches at which it continued.
         bound_scope: the error that the half-width covers: exact, total error, sampling error, nothing.
-        bound_scope_reason: reason for a bound on the sampling error only.
-        further: relative errors of further targets of the error budget, by counter or ratio, or `cycles of decode/*`.
-        range_targets: estimates of those of ranges.
-        findings: of admission, in lists and traces.
-        unmet: counters that no simulated launch has any of, and the largest share of all launches that may have some.
+        bound_scope_reason: reason why the half-width covers only the sampling error.
+        further: allowed relative error of each further target of the error budget, by counter, by ratio, or as `cycles of
+            decode/*` for ranges.
+        range_targets: estimates of the ranges that have targets.
+        findings: defects in lists and traces that the input checks found.
+        unmet: counters that are 0 in every simulated launch, each with the largest share of launches in which it may not be 0.
     """
 
     launches: Count

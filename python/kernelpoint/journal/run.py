@@ -43,9 +43,9 @@ OF_DECISION = (
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """Everything that a journal records about one run, with results that are derived from the records.
+    """Run as its journal records it: its records, and results derived from them.
 
-    Units number the launches of all processes in one row: those of process 0 come first.
+    A unit is the index of a launch among the launches of all processes; the launches of process 0 come first.
 
     Example:
         >>> import kernelpoint as kp
@@ -75,12 +75,14 @@ class Run:
 
     @cached_property
     def frozen(self) -> RunRecord | PopulationRecord:
-        """Record with the list of launches and its strata: the first record, or that at the end of a census."""
+        """Record that contains the list of launches and its strata (groups sampled separately): the first record of the
+        journal, or, if the launches were not known before the run, the record written when all had been reported.
+        """
         return next(self.of(PopulationRecord), self.header)
 
     @cached_property
     def launches(self) -> list[int]:
-        """Number of launches of each process; the number so far if it is not known yet."""
+        """Number of launches of each process; those reported so far, if the list is not complete."""
         counts = list(self.frozen.launches)
         for process in [number for number, count in enumerate(counts) if not count]:
             indices = (decision.launch for decision in self.of(DecisionRecord) if decision.process == process)
@@ -89,12 +91,12 @@ class Run:
 
     @property
     def hashes(self) -> dict[str, str | None]:
-        """Hashes of traces, design and simulated GPU, by name."""
+        """Hashes of the traces, the sampling design and the simulated GPU, by name."""
         return {**self.header.hashes, **self.frozen.hashes}
 
     @property
     def policy(self) -> str:
-        """Name of the policy that made the decisions."""
+        """Name of the sampling policy of the run."""
         choice = self.setting("policy")
         return str(choice["name"] if isinstance(choice, dict) else choice)
 
@@ -103,7 +105,7 @@ class Run:
         """Value of a configuration key of the run, such as `error_budget.counter`.
 
         Raises:
-            JournalError: the configuration in the journal does not have it.
+            JournalError: the configuration in the journal lacks the key.
         """
         value: Any = self.header.config
         for part in key.split("."):
@@ -129,7 +131,7 @@ class Run:
         return self.summary
 
     def content(self) -> dict[str, Any]:
-        """Summary as JSON types; of an unfinished run, the part that is known so far."""
+        """Summary of the run as JSON values; for a run in progress, the part known so far."""
         if self.summary is not None:
             content = {key: value for key, value in plain(self.summary).items() if key != "type"}
             ranges = [{k: v for k, v in plain(part).items() if k != "type"} for part in self.ranges.values()]
@@ -144,11 +146,11 @@ class Run:
         }
 
     def estimates(self) -> dict[str, Estimate]:
-        """Estimates of every counter, then of every ratio of counters, by name."""
+        """Estimated totals of all counters, then estimates of all ratios of counters, by name."""
         return {**self.summary.counters, **self.summary.ratios} if self.summary else self.simulated_only()
 
     def simulated_only(self) -> dict[str, Estimate]:
-        """Total of each counter over the simulated launches alone."""
+        """Sum of each counter over the simulated launches, without an estimate for the skipped ones."""
         totals: dict[str, float] = {}
         for result in self.results.values():
             for name, value in result.counters.items():
@@ -157,7 +159,9 @@ class Run:
 
     @cached_property
     def results(self) -> dict[int, ResultRecord]:
-        """Result of every simulated launch by unit, in the order of arrival."""
+        """Result of every simulated launch, in the order of arrival. The key is the index of the launch among those of all
+        processes.
+        """
         return {self.unit(record): record for record in self.of(ResultRecord)}
 
     @cached_property
@@ -173,7 +177,8 @@ class Run:
 
     @cached_property
     def ranges(self) -> dict[str, RangeRecord]:
-        """Ranges of a run with `ranges:`, by path. A range is followed by its inner ranges; "" is the whole run.
+        """Estimates of the ranges (phases, layers, modules) of a run with the key `ranges`, by path. A range is followed by its
+        inner ranges; "" is the whole run.
 
         >>> import kernelpoint as kp
         >>> import pathlib
@@ -191,7 +196,7 @@ class Run:
         return ranges
 
     def name_of(self, unit: int) -> str:
-        """Kernel name of a launch; empty text if unknown."""
+        """Kernel name of a launch; empty text if unknown. `unit` is the index of the launch among those of all processes."""
         check("unit", unit, int)
         estimates = self.launch_estimates
         if estimates is not None and not 0 <= unit < len(estimates.kernels):
@@ -201,7 +206,7 @@ class Run:
 
     @property
     def looks(self) -> list[LookRecord]:
-        """Estimates at the end of each pass."""
+        """Estimates at the end of each pass (round of sampling)."""
         return list(self.of(LookRecord))
 
     @property
@@ -210,7 +215,7 @@ class Run:
         return next((list(record.counters) for record in self.of(ResultRecord)), [])
 
     def unit(self, record: DecisionRecord | ResultRecord) -> int:
-        """Unit number of a record's launch, counted over all processes."""
+        """Index of a record's launch among the launches of all processes."""
         return int(self._offsets[record.process]) + record.launch
 
     @cached_property
@@ -220,9 +225,14 @@ class Run:
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas DataFrame with one row for each launch, ordered by process and launch index.
 
-        Columns: process, launch; of the last decision pass_index, action, stratum, cluster, stream, u, threshold, take_all,
-        prediction, x (missing where the journal does not say); kernel and estimated_cycles, of a run that has ended; simulated:
-        bool; a column for each counter, missing where the launch was not simulated.
+        Columns, missing where the journal has no value:
+
+        * process, launch: index of the process, and index of the launch in it.
+        * pass_index, action, stratum, cluster, stream, u, threshold, take_all, prediction, x: fields of the last decision on
+          the launch (`DecisionRecord`).
+        * kernel, estimated_cycles: kernel name and estimate, for a run that has ended.
+        * simulated: bool.
+        * one column for each counter, missing if the launch was not simulated.
 
         Raises:
             SetupError: pandas is not installed.
@@ -258,7 +268,7 @@ def load_run(path: str | Path) -> Run:
     """Read the journal of a run.
 
     Raises:
-        JournalError: the journal is missing, empty or damaged, or does not add up to its list of launches.
+        JournalError: the journal is missing, empty or damaged, or its records contradict its list of launches.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")

@@ -16,7 +16,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 
 
 def number(value: float) -> float | None:
-    """Convert a float for JSON: nan becomes null.
+    """Convert a float for JSON: nan becomes None, which JSON writes as null.
 
     >>> number(float("nan")) is None
     True
@@ -25,7 +25,7 @@ def number(value: float) -> float | None:
 
 
 def plain(record: Any) -> Any:
-    """Convert a record to JSON types: `type` and version first, fields with default values left out.
+    """Convert a record to JSON types. The type and the version come first; fields with default values are left out.
 
     >>> from kernelpoint.journal import AbortRecord
     >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
@@ -55,6 +55,6 @@ def text_of(record: Record) -> str:
     """Convert a record to one line of JSON.
 
     Raises:
-        ValueError: a number in it is not finite.
+        ValueError: a number in the record is infinite, or is nan where null is not allowed.
     """
     return _encode(plain(record))

@@ -22,21 +22,21 @@ _SYNCED = frozenset((RunRecord, PopulationRecord, LookRecord, SummaryRecord))
 
 
 class JournalWriter:
-    """Writer of a journal: locks the file and appends records. The file does not change before the first record is written.
+    """Writer of a journal: it locks the file and appends records. Opening changes nothing; the first record does.
 
-    When `write` returns, the operating system has the record, so it survives a kill of the process. The file is synced to the
-    disk at the end of each pass and of the run, and once a second in between. So a power loss costs at most the records of
-    the last second; their launches are simulated again.
+    When `write` returns, the operating system has the record, so it survives the end of the process. Data are forced to the
+    disk once a second, and at the end of each pass (round of sampling) and of the run. A power loss costs the records of at
+    most one second, and their launches are simulated again.
 
     Args:
-        path: the file; made where it is missing.
-        resume: go on after the records that are there; otherwise they are kept under a numbered name and a new file begins.
+        path: path of the journal, which is made if it is missing.
+        resume: True to append to the records in the file; False to rename an existing file and begin a new one.
 
     Raises:
-        JournalError: another process has locked the file, it cannot be written, is no journal, or is damaged.
+        JournalError: another process has locked the file, or the file cannot be written, is no journal, or is damaged.
 
     Attributes:
-        records: content of the file when it was opened; empty for a new run.
+        records: records in the file when it was opened; empty for a new run.
     """
 
     def __init__(self, path: str | Path, resume: bool) -> None:
@@ -66,7 +66,7 @@ class JournalWriter:
 
         Raises:
             JournalError: this write or an earlier one failed, or the journal is closed.
-            ValueError: a number in it is not finite; nothing is written.
+            ValueError: a number in the record is not finite; nothing is written.
         """
         line = seal(text_of(record), self._before)
         if self._closed:

@@ -14,23 +14,21 @@ CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, p
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected cost of a run at one error budget.
+    """Expected cost of a run at one error budget. Each quantity is a range that contains 80 % of runs.
 
     Attributes:
-        launches: number of launches in the sample.
-        speedup: all cycles over simulated cycles, validation launches included; in the quantity that `source` names (cycles,
-            times or instructions).
-        minutes: simulation time on one core; nan if the instructions are not known. `launches`, `speedup` and `minutes` are the
-            better ends of ranges that contain 80 % of runs.
-        most_launches, least_speedup, most_minutes: the worse ends of these ranges, for a run that is less like its predictions.
-        validations: least number of validation launches, in a simulator that can replay.
-        full_minutes: simulation time of a full run; nan if the instructions are not known.
+        launches, speedup, minutes: better end of the range of: the number of sampled launches; the cycles of all launches over
+            the simulated cycles (`source` names the quantity used for cycles: cycles, times or instructions); the minutes of
+            simulation on one core, nan if the instructions are not known.
+        most_launches, least_speedup, most_minutes: worse end of these ranges.
+        validations: least number of launches that are simulated only to measure the error of restored caches.
+        full_minutes: minutes of simulation of all launches; nan if the instructions are not known.
         simulator: name of the simulator whose times are forecast.
         further: further targets that the same sample meets, as text; empty if there are none.
-        unseen_times: multiple of its expected cycles at which an undrawn launch breaks the budget unseen; 0 if there is no such
-            launch.
+        unseen_times: multiple of its expected cycles at which an undrawn launch would break the budget; 0 if no launch can.
         unseen_kernel: kernel of the launch with the most expected cycles.
-        prices: by counter, both ends of the range of launches that meet this error in cycles and in that counter.
+        prices: for each further counter, the range of the number of launches if the counter must meet the same relative error
+            as the cycles.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
@@ -65,12 +63,13 @@ def sentences(
     planning_seconds: float = 0.0,
     further: Mapping[str, float] | None = None,
 ) -> list[str]:
-    """Format forecasts as lines for the user; warnings come last.
+    """Format forecasts as lines for the user. Warnings come last.
 
     Args:
+        forecasts: forecast at each error budget.
         launches: number of launches in the list.
-        planning_seconds: processor time of the plan.
-        further: further targets of the error budget.
+        planning_seconds: processor seconds that the plan took.
+        further: relative error of each further target, by counter.
     """
     if not forecasts:
         return []
@@ -138,7 +137,7 @@ def _range(low: float, high: float) -> str:
 
 
 def targets_text(further: Mapping[str, float]) -> str:
-    """Format the further targets of an error budget as text.
+    """Format the further targets of an error budget as text. `further` has the relative error of each, by counter.
 
     >>> targets_text({"dram_reads": 0.05, "ipc": 0.02})
     'dram_reads 5 %, ipc 2 %'
@@ -153,7 +152,15 @@ def compared(
     speedup: float | None,
     further: Mapping[str, float] | None = None,
 ) -> str | None:
-    """Line that compares a finished run with its forecast; None without a forecast at its budget."""
+    """Line that compares a finished run with its forecast; None if there is no forecast at the run's error budget.
+
+    Args:
+        forecasts: forecasts made before the run.
+        relative_error: error budget of the run.
+        launches: number of launches that the run simulated.
+        speedup: speedup of the run; None if not stated.
+        further: relative error of each further target, by counter.
+    """
     for forecast in forecasts:
         if forecast.relative_error == relative_error and forecast.further == targets_text(further or {}) and speedup:
             return (

@@ -34,12 +34,12 @@ LEAST_SECONDS = 5.0  # Model: processor time that a plan and the least sample ta
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """Inputs and origin of a plan that is still to be made.
+    """Inputs of a plan that has not been made yet.
 
     Attributes:
-        needs: inputs that the policy asks for.
-        origin: everything that the plan depends on, by name; two runs whose origins agree have the same plan.
-        pool: workers that read, embed and predict instead of this process. Nothing else depends on it.
+        needs: kinds of input that the sampling policy asks for.
+        origin: names and values of everything that the plan depends on. Runs with equal origins have equal plans.
+        pool: worker processes that read, embed and predict; None: this process does so. The plan does not depend on it.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.policies.registry import load_policy
@@ -68,7 +68,11 @@ class PlanInputs:
         """Collect everything that a plan depends on.
 
         Args:
-            option: name of the user's option for a profile, for messages.
+            config: configuration of the run.
+            policy: sampling policy.
+            program: launches of the run.
+            option: name of the option by which the user gives a profile, for messages.
+            pool: worker processes that read, embed and predict; None: this process does so.
 
         Raises:
             ConfigError: the policy reads traces and there is no list on disk.
@@ -80,7 +84,7 @@ class PlanInputs:
         return cls(config, policy, program, needs, origin_of(config, policy, program, needs), pool)
 
     def kept(self, log: Log) -> Plan | None:
-        """Plan in the cache, or None. A damaged one is reported and ignored."""
+        """Plan with these inputs from the cache; None if the cache has none. A damaged plan is reported and ignored."""
         path = cache_path(self.origin, self.program.fingerprint.files)
         try:
             return Plan.load(path, self.program) if os.path.exists(path) else None
@@ -89,12 +93,11 @@ class PlanInputs:
             return None
 
     def make(self, log: Log) -> Plan:
-        """Make the plan: the inputs that the policy asks for, then its design.
+        """Make the plan: read the inputs that the policy asks for, then let the policy make its design.
 
-        A launch that cannot be read becomes a take-all unit (the failure rule): it is ordered for certain, tried at most twice,
-        then left out with a wider bound. It represents no other launch. Where the policy reads no traces, those on disk are
-        read for
-        admission, for names and for the counters that they determine, and change nothing in the design.
+        A launch with an unreadable trace is ordered in every case, tried at most twice, and then left out with a wider bound;
+        it represents no other launch. If the policy reads no traces, the traces on disk are still read for input checks, for
+        kernel names and for counters that follow from them; the design does not depend on them.
         """
         program = complete(self.program, self.needs, self.config.encoder, log, pool=self.pool)
         design = design_of(self.policy(self.config), program)
@@ -104,7 +107,7 @@ class PlanInputs:
         return replace(self.with_design(design, program, log), knows_errors=is_read)
 
     def with_design(self, design: Design | AssistedDesign, program: Program, log: Log) -> Plan:
-        """Make the plan of a design, with what the traces of the launches show where they are on disk."""
+        """Make the plan from a design. The traces that are on disk are read for input checks, kernel names and counters."""
         if program.contents is None and program.has_traces:
             shown = WorkProgress("reading", "traces", log)
             program = program.with_contents_of(scan_launches(program.traces, progress=shown, log=log, pool=self.pool))
@@ -125,14 +128,20 @@ def plan_for(
     begun_with: str | None = None,
     pool: Pool | None = None,
 ) -> Plan:
-    """Find or make the plan of a run.
+    """Find or make the plan of a run. The first of these that applies is used:
 
-    A plan named in the configuration is used as it is, if it was made for this run. A resumed run goes on with the plan it
-    was `begun_with`, even if the error budget has changed since. Otherwise a policy that reads traces, or whose design
-    depends on the budget, keeps its plans in the cache; the others make theirs each time, which costs less than reading it.
+    1. The plan that the configuration names, if it was made for this run.
+    2. In a resumed run, the plan that the run began with, even if the error budget has changed since.
+    3. The plan in the cache, or else a new one that is stored there, for a policy that reads traces or whose design depends on
+      the budget.
+    4. A new plan, for other policies: it is faster to make than to read.
+
+    Args:
+        begun_with: path of the plan that a resumed run began with; None for a new run.
+        pool: worker processes that read, embed and predict; None: this process does so.
 
     Raises:
-        PlanError: the named plan was made for something else; the message names each difference.
+        PlanError: the named plan was made for another run; the message names each difference.
         ConfigError, PolicyError: raised by `PlanInputs.of`.
     """
     inputs = PlanInputs.of(config, policy, program, pool=pool)
@@ -159,10 +168,10 @@ def plan_for(
 
 
 def full_plan(config: Config, policy: type[Policy], host: HostInfo, program: Program, log: Log) -> Plan | None:
-    """Plan that simulates every launch, if this takes less than LEAST_SECONDS; else None. The total is then exact.
+    """Plan that simulates every launch, if the full simulation is expected to take less than LEAST_SECONDS; else None.
 
-    Only for simulators with a model of their cores: there a plan costs most, and so does the error of replay. The time is that
-    of the simulator's costs for the instructions of the traces. A policy that the user chose is used as it is.
+    Only for simulators with a detailed model of their cores: their plans cost most, and so does their error of restored caches.
+    The expected time follows from the simulator's cost for each instruction of the traces. None if the user chose a policy.
     """
     described = simulator(host.simulator)
     if config.policy.name != "kernelpoint" or config.plan is not None or not program.has_traces:
@@ -202,7 +211,7 @@ def _say_which_inputs(policy: type[Policy], program: Program, config: Config, lo
 
 
 def keep_plan(plan: Plan, log: Log) -> Plan:
-    """Store a plan in the cache under its origin; returns it with its path, if it can be written."""
+    """Store a plan in the cache. Returns the plan with the path of its file; without a path if the file cannot be written."""
     cached, unread = cache_path(plan.origin, plan.program.fingerprint.files), plan.program.unread
     if unread:
         log(
@@ -223,10 +232,10 @@ def keep_plan(plan: Plan, log: Log) -> Plan:
 
 
 def origin_of(config: Config, policy: type[Policy], program: Program, needs: frozenset[Need]) -> dict[str, Any]:
-    """Everything that a plan depends on, by name. Runs with equal origins have the same plan.
+    """Names and values of everything that a plan depends on. Runs with equal origins have equal plans.
 
     Args:
-        needs: inputs that the policy asks for, chosen from the available ones (`Policy.inputs`).
+        needs: kinds of input that the policy uses among those available (`Policy.inputs`).
     """
     origin: dict[str, Any] = {
         "kernelpoint": __version__,
@@ -254,9 +263,15 @@ def origin_of(config: Config, policy: type[Policy], program: Program, needs: fro
 
 
 def check_origin(path: str, origin: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
-    """Raise an error for a plan or a selection made for other launches, another policy or another seed.
+    """Raise an error for a plan that was made for other launches, another policy or another seed.
 
-    A plan serves any error budget and any simulated GPU: predictions for another GPU cost draws, not coverage.
+    A plan may be used with any error budget and any simulated GPU: predictions for another GPU make the sample larger, but not
+    the bound wrong.
+
+    Args:
+        path: file of the plan or of the selection (the plan of launches to trace), for the message.
+        origin: names and values of everything that the plan depends on.
+        wanted: the same for this run.
 
     Raises:
         PlanError: names each difference.
@@ -277,7 +292,11 @@ def check_origin(path: str, origin: dict[str, Any], wanted: dict[str, Any], log:
 
 
 def cache_path(origin: dict[str, Any], files: str) -> Path:
-    """Path in the cache of the plan with this origin; files: fingerprint of the traces (Fingerprint.files)."""
+    """Path in the cache of the plan with this origin (names and values of everything that the plan depends on).
+
+    Args:
+        files: hash of the trace files' names, sizes, times and inodes (Fingerprint.files).
+    """
     name = hashlib.blake2b(repr((*sorted(origin.items()), files)).encode(), digest_size=16).hexdigest()
     return cache_folder() / "plans" / f"{name}.kpplan"
 

@@ -28,17 +28,18 @@ _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of a run, its sampling frame: the launches, and the design that a policy fixed before the first of them.
+    """Plan of a sampled run: its launches, and the sampling design that a policy fixed before the run.
 
     Args:
-        program: the launches, with labels and contents where traces were read.
-        design: strata, first sizes, covariate.
-        origin: everything that the plan depends on, by name (list, policy, seed, ...); a run uses a plan only if all entries
-            agree.
+        program: the launches, with kernel names, shapes and trace data where traces were read.
+        design: strata (groups of launches sampled separately), first sample sizes, and covariate.
+        origin: names and values of everything that the plan depends on (list, policy, seed, ...). A run uses a plan only if
+            they all agree.
         knows_errors: True if the design always simulates the launches whose trace could not be read (`broken`).
-        stream_map: float32 [S, 2], position of each instruction sequence on a map of the embeddings, or None.
+        stream_map: float32 [S, 2], position of each of the S distinct instruction sequences on a map of similar ones, or None.
         forecast: expected cost of runs at several error budgets, if it was requested.
-        first_phase: traced launches of a selection, if the fast model predicts them; not stored in the file.
+        first_phase: for a run of which only some launches were traced: those launches, if the fast model predicts them. It is
+            not in the file.
         path: file of the plan, if any.
 
     >>> import kernelpoint as kp
@@ -61,12 +62,14 @@ class Plan:
 
     @property
     def broken(self) -> Mapping[int, str]:
-        """Launches that are always simulated because their trace could not be read, with the reason."""
+        """Launches that are always simulated because their trace could not be read: reason by launch index."""
         return self.program.errors if self.knows_errors else {}
 
     @property
     def strata_record(self) -> StrataRecord | None:
-        """Journal record of the strata; None if the estimate uses predictions of the launches in their place."""
+        """Journal record of the strata (groups of launches sampled separately); None if the estimate uses predictions of each
+        launch instead.
+        """
         design = self.design
         if isinstance(design, AssistedDesign) or self.first_phase is not None:
             return None
@@ -76,7 +79,7 @@ class Plan:
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """Hashes of the traces (the list's fingerprint), the design, the checkpoint and the fast model."""
+        """Hashes of the trace list, the sampling design, the encoder's checkpoint and the fast model, by name."""
         hashes = {"traces": self.origin["traces"], "design": hash_design(self.design)}
         if "checkpoint" in self.origin:
             hashes["checkpoint"] = self.origin["checkpoint"]
@@ -86,12 +89,13 @@ class Plan:
 
     @cached_property
     def stream_hashes(self) -> list[str]:
-        """Hexadecimal hash of each instruction sequence; none where no trace was read."""
+        """Hexadecimal hash of each distinct instruction sequence; empty if no trace was read."""
         return [] if self.program.contents is None else self.program.contents.stream_hashes()
 
     def cluster_of_unit(self) -> np.ndarray:
-        """int64 [N]: cluster of each launch, one cluster if the design names none; launches that are always simulated come
-        last.
+        """Cluster (group of similar launches) of each launch, int64 [N].
+
+        If the design names no clusters, all launches have one. Launches that are always simulated have the highest number.
         """
         labels = np.asarray(self.design.labels, dtype=np.int64)
         clusters = self.design.clusters
@@ -100,7 +104,9 @@ class Plan:
         return np.append(of_label, last)[labels]
 
     def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
-        """Cluster of a launch and hash of its instruction sequence, if known."""
+        """Cluster (group of similar launches) of a launch, and hash of its instruction sequence; None where unknown. `unit` is
+        the index of the launch.
+        """
         clusters, program = self.design.clusters, self.program
         stratum, stream = int(self.design.labels[unit]), -1
         if program.contents is not None and program.content is not None:
@@ -109,7 +115,7 @@ class Plan:
         return cluster, self.stream_hashes[stream] if stream >= 0 else None
 
     def name_of_unit(self, unit: int) -> str | None:
-        """Kernel name of a launch; None if it is not known."""
+        """Kernel name of the launch with index `unit`; None if it is not known."""
         check("unit", unit, int)
         if not 0 <= unit < self.program.size:
             raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {self.program.size - 1}")
@@ -117,8 +123,8 @@ class Plan:
         return (self.program.labels.names[label] or None) if label >= 0 else None
 
     def kernels_and_shapes(self) -> np.ndarray | None:
-        """int64 [N]: equal numbers for launches with equal kernel name, CTAs and warps, -1 if the name is not known; None if no
-        count is.
+        """Number of the kernel and shape of each launch, int64 [N]: equal for launches with equal kernel name, CTAs and warps;
+        -1 if the name is not known. None if neither CTAs nor warps are known.
 
         >>> import kernelpoint as kp
         >>> len(kp.Plan.from_traces("traces/kernelslist.g", policy="gcl").kernels_and_shapes())
@@ -134,8 +140,10 @@ class Plan:
 
     @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
-        """float64 [N]: a count from the traces (program.COUNTS) for every launch of a sample, nan if its trace was not read;
-        None if no trace was. CTAs and warps of a selection are those of its grids and blocks, if it has all.
+        """A count from the traces (a name in program.COUNTS) for each launch of the list, float64 [N]; nan for a launch without
+        a trace. None if no trace was read.
+
+        If only some launches were traced, CTAs and warps are computed from grids and blocks, if all are known.
         """
         if name not in COUNTS:
             raise ConfigError(f"count: got {shown(name)}; allowed: {', '.join(COUNTS)}")
@@ -149,13 +157,15 @@ class Plan:
         return counts[program.content]
 
     def expected_costs(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: expected cost of launches in any unit: predicted cycles, else the covariate, else 1."""
+        """Expected cost of launches in any unit, float64: predicted cycles, or else the covariate, or else 1. `units` are
+        launch indices.
+        """
         expected = self.design.expected
         return np.ones(len(units)) if expected is None else np.asarray(expected[units], dtype=float)
 
     @checked
     def save(self, path: str | Path) -> None:
-        """Write the plan; the file appears whole or not at all.
+        """Write the plan to a file, which appears whole or not at all.
 
         Raises:
             PlanError: the file cannot be written.
@@ -187,10 +197,11 @@ class Plan:
     @classmethod
     @checked
     def load(cls, path: str | Path, program: Program | None = None) -> Self:
-        """Read the plan of a program, which gets the labels and contents that the file has.
+        """Read a plan from its file.
 
         Args:
-            program: program that the plan was made for; None for a selection, whose file contains the launches.
+            program: launches that the plan was made for; the plan adds kernel names, shapes and trace data to them. None for a
+                file that contains its launches (a selection of launches to trace).
 
         Raises:
             PlanError: the file is missing, damaged, of another version, or for another number of launches.
@@ -318,7 +329,7 @@ def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: 
 
 
 def hash_design(design: Design | AssistedDesign) -> str:
-    """Hash of everything that a design fixes."""
+    """Hash of all parameters of a sampling design."""
     if isinstance(design, AssistedDesign):
         predictions = [prediction for _, prediction in sorted(design.known.items())]
         parts = [design.groups, design.u, np.array(design.latency), design.kinds]

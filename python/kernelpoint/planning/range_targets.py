@@ -19,12 +19,15 @@ from kernelpoint.ratios import RATIOS
 def with_range_targets(
     config: Config, ranges: Ranges | None, budget: ErrorBudget, counts: Sequence[int]
 ) -> tuple[ErrorBudget, RangeTargets]:
-    """The budget of a run with the targets that name ranges, as `check_range_targets` lets them be, and their ranges. Each of
-    several processes meets the targets of the run by itself.
+    """Add the targets on ranges (phases, layers, modules of the program) to an error budget. Returns the budget, and the
+    launches of each range.
 
-    A target is called as in messages and records: `cycles of decode`.
+    A target has the name `cycles of decode`. In a run of several processes, each process must meet each target.
 
     Args:
+        config: configuration with the targets.
+        ranges: ranges of the program, or None.
+        budget: error budget without targets on ranges.
         counts: number of launches of each process.
     """
     errors, places = {}, {}
@@ -44,7 +47,8 @@ def with_range_targets(
 
 
 def process_tree(counts: Sequence[int]) -> Tree:
-    """Tree of a run (node 0) and its processes: process i, with `counts[i]` launches, is node i + 1.
+    """Tree with the whole run as node 0 and process i as node i + 1, for totals of each process. `counts` has the number of
+    launches of each process.
 
     >>> process_tree([2, 1]).of_unit.tolist()
     [1, 1, 2]
@@ -53,7 +57,7 @@ def process_tree(counts: Sequence[int]) -> Tree:
 
 
 def in_process(counter: str, process: int) -> str:
-    """Name of the target that a process has in a counter."""
+    """Name of a target on a counter in one process."""
     return f"{counter} in process {process}"
 
 
@@ -69,15 +73,16 @@ def _targets(config: Config, ranges: Ranges | None) -> Iterator[tuple[str, str, 
 
 
 def targets_of_ranges(config: Config) -> dict[str, float]:
-    """Relative error of each target on ranges, by its name: `cycles of decode/*`."""
+    """Allowed relative error of each target on ranges, by its name, such as `cycles of decode/*`."""
     named = config.error_budget.ranges.items()
     return {f"{counter} of {pattern}": error for pattern, errors in named for counter, error in errors.items()}
 
 
 def widths(config: Config, ranges: Mapping[str, Estimate]) -> list[tuple[str, float, float]]:
-    """Name, largest relative half-width of its ranges and relative error of each target that names ranges.
+    """Name, largest relative half-width, and allowed relative error of each target on ranges (phases, layers, modules).
 
     Args:
+        config: configuration with the targets.
         ranges: last estimate of each target, by its name.
     """
     bounds = []
@@ -90,7 +95,11 @@ def widths(config: Config, ranges: Mapping[str, Estimate]) -> list[tuple[str, fl
 
 
 def targets_by_path(counter: str, ranges: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The estimate of each range that has a target in a counter, by its path.
+    """Estimate of a counter in each range that has a target on it, by the path of the range.
+
+    Args:
+        counter: name of the counter.
+        ranges: estimate of each target, by a name such as `cycles of decode/0`.
 
     >>> targets_by_path("cycles", {"cycles of decode/0": Estimate.of(4.0)})["decode/0"].estimate
     4.0
@@ -99,7 +108,7 @@ def targets_by_path(counter: str, ranges: Mapping[str, Estimate]) -> dict[str, E
 
 
 def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | None) -> None:
-    """Raise an error for a target on a range that the run does not have, or for which no bound can be stated.
+    """Raise an error for a target on a range that the program does not have, or for which no bound can be stated.
 
     Raises:
         ConfigError: the message names the target.

@@ -31,10 +31,14 @@ Floats = NDArray[np.float64]
 
 
 def first_number(config: ReplayConfig, design: Design | AssistedDesign, targets: Mapping[str, float], confidence: float) -> int:
-    """Number of validation launches at the beginning of a run: as configured, or the fewest that the error budget allows.
+    """Number of validation launches (launches simulated twice to measure the error of restored caches) at the beginning of a
+    run: as configured, or else the fewest that the error budget allows.
 
     Args:
-        targets: relative error of each counter or ratio of the budget; the target of cycles excludes the launch latency.
+        config: section `replay` of the configuration.
+        design: sampling design of the run.
+        targets: allowed relative error of each counter or ratio; for cycles, that without the constant launch latency.
+        confidence: confidence level of the bound.
     """
     if config.validation != "auto":
         return config.validation
@@ -44,13 +48,15 @@ def first_number(config: ReplayConfig, design: Design | AssistedDesign, targets:
 
 
 def shortest_list(config: ReplayConfig) -> int:
-    """Number of launches that a list must have for validation launches."""
+    """Least number of launches of a list for which the error of restored caches can be measured."""
     return LAUNCHES_PER_VALIDATION * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
 
 
 @dataclass(frozen=True)
 class ValidationChain:
-    """Consecutive launches that end with a validation launch. `chance` is the probability that this launch is chosen first."""
+    """Consecutive launches, the last of which is compared with its result from restored caches. `chance` is the probability
+    that this last launch is chosen first.
+    """
 
     launches: range
     chance: float
@@ -66,19 +72,28 @@ def choose(
     cost_of_chain: float = MOST_COST,
     surprises: Floats | None = None,
 ) -> list[ValidationChain]:
-    """Choose validation launches among drawn launches, each with the chain of launches before it.
+    """Choose drawn launches whose results from restored caches are checked, each with a chain of launches to simulate before
+    it.
 
-    A chain shows only the state that its launches leave for the last one: older state is replayed in both launches of the pair.
-    So a chain has the length that `depth` returns.
+    A chain shows only the cache state that its own launches leave; its first launch begins with restored caches. `depth` sets
+    its length.
 
-    One launch is chosen after the other, in proportion to its size: its expected part of the estimate, times how far launches
-    like it scatter, times the share of its lines that the chain leaves, over the root of the chain's cost (sampling with
-    unequal probabilities, without replacement; Sarndal, Swensson, Wretman 1992, section 3.6). Where launches have results, half
-    of the probability is in proportion to the size times the launch's surprise, because a launch that is not as predicted may
-    have been replayed wrongly. The other half bounds the variance where replay is right (defensive mixture: Hesterberg 1995).
+    Launches are chosen one after another without replacement, with unequal probabilities (Sarndal, Swensson, Wretman 1992,
+    section 3.6). The probability is proportional to
+
+        expected part of the estimate x scatter of similar launches x share of cache lines that the chain leaves / sqrt(cost of
+        the chain).
+
+    If there are results, half of the probability is also proportional to the surprise (the difference between result and
+    prediction), because such a launch may have had wrong caches. The other half limits the variance if the caches were right
+    (defensive mixture: Hesterberg 1995).
 
     Args:
-        drawn: int64 [n], launches to choose from.
+        seed: the user's seed.
+        design: sampling design.
+        engine: engine that drew the launches.
+        drawn: int64 [n], indices of the launches to choose from.
+        most: largest number of chains.
         shares_left: function of a launch and a number d; returns the shares of the launch's cache lines that the last 1, 2,
             ..., d launches before it leave.
         cost_of_chain: greatest cost of a chain, as a multiple of the cost of all drawn launches.
@@ -102,10 +117,12 @@ def choose(
 
 
 def dependence_of(counters: Mapping[str, Floats], count: int) -> Floats:
-    """Dependence of launches on earlier ones, float64 [count] (estimation.dependence); 1 if DRAM reads are unknown.
+    """Share of each launch's cost that depends on the caches that earlier launches leave, float64 [count]
+    (estimation.dependence); 1 if DRAM reads are unknown.
 
     Args:
-        counters: results or predictions of the launches, by name.
+        counters: results or predictions of the launches, by counter.
+        count: number of launches.
     """
     if READS not in counters or "cycles" not in counters:
         return np.ones(count)
@@ -113,16 +130,20 @@ def dependence_of(counters: Mapping[str, Floats], count: int) -> Floats:
 
 
 def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) -> tuple[int, float]:
-    """Best number of launches to simulate before a validation launch: the largest share of cache lines left for the
-    cost, and for its root where the cost has no limit. There a chain that leaves a tenth of the lines would show little.
+    """Best number of launches to simulate before a launch whose restored caches are checked.
+
+    It maximises the share of the launch's cache lines that these launches leave, divided by the cost, or by the square root of
+    the cost if the cost has no limit.
 
     Args:
-        shares: float64 [d], shares of the cache lines of `unit` that the last 1, 2, ..., d launches before it leave. Model: at
+        cost: float64 [N], expected cost of each launch.
+        unit: index of the launch that is checked.
+        shares: float64 [d], shares of the launch's cache lines that the last 1, 2, ..., d launches before it leave. Model: at
             least LEAST_SHARE, as launches leave more than lines.
         most_cost: greatest cost of a chain with several launches before its last.
 
     Returns:
-        Number of launches, and the share over the root of the chain's cost.
+        Number of launches, and the share divided by the square root of the chain's cost.
 
     >>> [depth(np.ones(12), 11, np.array([0.2, 0.2, 0.2, 0.5, 0.5]), most_cost=cost)[0] for cost in (math.inf, 12.0)]
     [4, 1]
@@ -135,7 +156,11 @@ def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) 
 
 
 def always_deepest(unit: int, most: int) -> Floats:
-    """Default for unknown shares: assumes that DEEPEST_UNKNOWN earlier launches determine the state.
+    """Shares of cache lines left by earlier launches, if they are unknown: only DEEPEST_UNKNOWN launches together leave all.
+
+    Args:
+        unit: index of the launch, and so the number of launches before it.
+        most: largest number of shares.
 
     >>> always_deepest(3, 32), always_deepest(9, 32)
     (array([0., 0., 1.]), array([0., 0., 0., 0., 0., 0., 0., 1.]))
@@ -146,9 +171,14 @@ def always_deepest(unit: int, most: int) -> Floats:
 
 
 def successive(chances: Floats, numbers: Floats) -> list[int]:
-    """Order of a draw without replacement in which each position is drawn in proportion to its chance among the remaining.
+    """Order of a draw without replacement: each next position is drawn with probability proportional to its chance.
 
-    Formula: ascending -log(1 - u) / p, the arrivals of exponential clocks; u: numbers from 0 to below 1.
+    Formula: ascending -log(1 - u) / p, with p the chances and u the random numbers, which lie in [0, 1). These are the arrival
+    times of exponential clocks with rates p.
+
+    Args:
+        chances: float64 [n], p.
+        numbers: float64 [n], u.
 
     >>> successive(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.1, 0.5]))
     [1, 0, 2]

@@ -21,7 +21,7 @@ GRAPH_HINT = "; CUDA graphs are recorded as one block each: record their kernels
 
 
 class ProgramBuilder:
-    """Collects launches while a file is read, and makes a program of them. Columns are packed to save memory.
+    """Builder that collects launches while a file is read, and makes a program (the table of launches) of them.
 
     >>> builder = ProgramBuilder("results.csv")
     >>> builder.add("gemm", grid=(2, 1, 1), block=(64, 1, 1), counters={"cycles": 900.0})
@@ -47,15 +47,16 @@ class ProgramBuilder:
         return len(self._duration)
 
     def leave_out(self, what: str, count: int = 1) -> None:
-        """Count a record that is no kernel launch."""
+        """Count records of the file that are no kernel launches, by their kind `what`."""
         self.left_out[what] = self.left_out.get(what, 0) + count
 
     def remark(self, kind: str, launches: int, time: float = 0.0, place: str = "") -> None:
-        """Note a sign of a defect in the file (Remark); remarks of one kind are added up.
+        """Store a sign of a defect in the file. Signs of one kind are added up.
 
         Args:
+            kind: name of the defect.
             launches: number of affected launches.
-            time: their total time in nanoseconds, if known.
+            time: total time of these launches in nanoseconds, if known.
             place: position of the first sign in the file.
         """
         before = self.remarks.get(kind, Remark(0, 0.0, place))
@@ -79,13 +80,15 @@ class ProgramBuilder:
         trace: str = "",
         range_path: str = "",
     ) -> None:
-        """Add one launch, times in ns. Launches are sorted by `process`, `order`, `start`, then by the order of `add`.
+        """Add one launch. Launches are sorted by `process`, `order`, `start`, then in the order of the calls.
 
-        Signs of a name that cannot be printed become one blank, or U+FFFD.
+        Characters of a name that cannot be printed are replaced by a blank or U+FFFD.
 
         Args:
+            start, duration: times in nanoseconds.
+            order: number of the CUDA call that made the launch.
             graph_node: number of the CUDA graph node, if the launch is a node.
-            range_path: path of the range that contains the launch.
+            range_path: path of the range (phase, layer, module) that contains the launch.
 
         Raises:
             ProfileError: a size is below 0 or beyond LARGEST_SIZE, or a number has more than 64 bits.
@@ -128,10 +131,13 @@ class ProgramBuilder:
         return f"launch {len(self._duration)} ({name[:60]!r})"
 
     def finish(self, device: int | None = None) -> Program:
-        """Make the program of one GPU.
+        """Make the program (the table of launches) of one GPU.
+
+        Args:
+            device: number of the GPU; needed if the file has launches of several.
 
         Raises:
-            ProfileError: no kernel launch, or launches of several GPUs and none is named.
+            ProfileError: there is no kernel launch, or `device` is None and there are launches of several GPUs.
         """
         table = np.frombuffer(self._integers, dtype=np.int64).reshape(-1, _COLUMNS)
         rows = self._rows_of(device, table[:, _DEVICE])

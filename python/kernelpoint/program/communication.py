@@ -24,7 +24,7 @@ _PATTERNS = {family: re.compile(pattern) for family, pattern in FAMILIES.items()
 
 @lru_cache(maxsize=65536)
 def communication(name: str) -> str:
-    """Name of the communication library (such as NCCL) of a kernel; empty text for other kernels.
+    """Name of the communication library (such as NCCL) that a kernel belongs to; empty text for other kernels.
 
     >>> communication("ncclDevKernel_AllReduce_Sum_bf16"), communication("_Z5gemm_i")
     ('NCCL', '')

@@ -60,17 +60,17 @@ RECORD = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Table of the C distinct contents of a program, in the order of their first launches.
+    """Table of the C distinct trace contents of a program, in the order of their first launches.
 
-    A content is the bytes of a trace. Everything that is computed from a trace is computed once for each. Contents that run the
-    same instructions on the same strides have one stream, whatever their buffers.
+    Launches with byte-equal traces share a content, so each trace is evaluated once. Contents with the same instructions and
+    the same address strides share an instruction sequence (stream), whatever the base addresses.
 
     Attributes:
-        records: RECORD [C], one record for each content; zeros if its trace is unusable.
-        keys: uint64 [C, 3], two numbers that only equal traces share, and the size of the text in bytes.
+        records: RECORD [C], counts and defects of each content; zeros if its trace is unusable.
+        keys: uint64 [C, 3], two hash values and the size of the text in bytes, which identify the content.
         traces: trace file of each content.
-        stream_ids: int32 [C], the instruction sequence of each, numbered in order of first appearance; -1 where the trace is
-            unusable.
+        stream_ids: int32 [C], index of the instruction sequence of each content, in order of first appearance; -1 if the trace
+            is unusable.
 
     >>> from kernelpoint.traces import scan_launches
     >>> contents = scan_launches(["traces/kernel-1.traceg"] * 3).contents
@@ -87,11 +87,11 @@ class Contents:
         return len(self.records)
 
     def count(self, name: str) -> np.ndarray:
-        """int64 [C]: a count of each content, by its name in COUNTS."""
+        """Count of each content's trace, int64 [C]. `name` is a name in COUNTS."""
         return self.records["counts"][:, COUNTS.index(name)]
 
     def defects(self, name: str) -> np.ndarray:
-        """int64 [C]: number of defects of one kind (DEFECTS) in each content's trace."""
+        """Number of defects of one kind in each content's trace, int64 [C]. `name` is a name in DEFECTS."""
         return self.records["defects"][:, DEFECTS.index(name)]
 
     @property
@@ -101,7 +101,7 @@ class Contents:
 
     @property
     def of_streams(self) -> np.ndarray:
-        """int64 [S]: first content of each instruction sequence."""
+        """Index of the first content with each distinct instruction sequence, int64 [S]."""
         return first_of_each(self.stream_ids)
 
     def stream_hashes(self) -> list[str]:
@@ -109,11 +109,12 @@ class Contents:
         return [stream.tobytes().hex() for stream in self.records["stream"][self.of_streams]]
 
     def graph_keys(self) -> list[str]:
-        """Key of the graph of each instruction sequence, 32 hexadecimal digits: equal keys, equal graphs.
+        """Key of the graph that the encoder makes of each instruction sequence, 32 hexadecimal digits. Equal keys mean equal
+        graphs.
 
-        The stream's hash; where the first content's trace has operand values, a hash of that and of the values. ``Model:`` a
-        stream is embedded by the values of its first content: its launches run the same instructions on the same strides, so
-        in a simulator of traces they differ in nothing else.
+        The key is the hash of the sequence, together with the operand values in the trace of its first content, if it has any.
+        Model: the first content represents all launches with the sequence, because they execute the same instructions with the
+        same strides.
         """
         values = [value.tobytes() for value in self.records["values"][self.of_streams]]
         return [
@@ -122,9 +123,14 @@ class Contents:
         ]
 
     def take(self, rows: np.ndarray) -> tuple[Contents, np.ndarray]:
-        """Table of some contents (int64, ascending), and int64 [s], the instruction sequences of this table that occur there.
+        """Table of some of the contents.
 
-        Instruction sequences are numbered again, in the same order.
+        Args:
+            rows: int64, ascending indices of the contents.
+
+        Returns:
+            The table, in which instruction sequences are numbered again in the same order; and int64 [s], the old numbers of
+            these sequences.
         """
         ids = self.stream_ids[rows]
         kept, renumbered = np.unique(ids[ids >= 0], return_inverse=True)

@@ -16,17 +16,21 @@ FIELDS = ("name", "shape", "key", "cost", "features")
 
 
 def descriptions(launches: Sequence[Mapping[str, Any]]) -> Program:
-    """Make a program of descriptions: one mapping for each launch, with any of name, shape, key, cost, features.
+    """Make a program (table of launches) from descriptions instead of traces: one mapping for each launch.
 
-    They are those of `kp_description` (kernelpoint/abi.h). Equal keys, but 0, are equal contents, and a cost is a prediction of
-    the cycles if every launch has one. The amount of work of a launch is its cost, else its first feature, else the product of
-    its shape.
+    Entries of a mapping, all optional (`kp_description` in kernelpoint/abi.h):
 
-    Model: extents multiply, as those of a grid or of a GEMM do; a launch without any of them counts 1.
+    * name: kernel name.
+    * shape: integers, such as the extents of a grid or of a matrix product.
+    * key: integer; equal keys other than 0 mean equal trace data.
+    * cost: predicted cycles; used as a prediction if every launch has one.
+    * features: amounts, as many for every launch.
+
+    The amount of work of a launch is its cost, or else its first feature, or else the product of its shape, or else 1.
 
     Raises:
-        HostError: a mapping has another entry, or one of another type, or launches have different numbers of features; a cost
-            or a feature is negative or not finite. The message names the launch.
+        HostError: an entry is unknown or has a wrong type, numbers of features differ, or a cost or a feature is negative or
+            not finite. The message names the launch.
 
     >>> gemms = descriptions([{"name": "gemm", "shape": (64, 64, k)} for k in (8, 16, 8)])
     >>> gemms.signature.tolist(), gemms.amounts.tolist()
@@ -52,7 +56,10 @@ def descriptions(launches: Sequence[Mapping[str, Any]]) -> Program:
 
 
 def descriptions_in_columns(columns: Mapping[str, Any]) -> Program:
-    """Make a program of descriptions in packed columns, as the C++ side sends them: names, and numbers as bytes.
+    """Make a program (table of launches) from descriptions in packed columns, the form in which a simulator sends them.
+
+    Args:
+        columns: names, and numbers as bytes.
 
     Raises:
         HostError: raised by `descriptions`.

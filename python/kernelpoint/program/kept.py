@@ -17,7 +17,10 @@ _INTEGERS = ("label", "content", "numbers", "stream", "start")
 
 
 def kept(program: Program, columns: Sequence[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Description and arrays of a program's labels, of some columns of its launches, and of its contents if `content` is one.
+    """Parts of a program to store in a file: a description in JSON types, and arrays.
+
+    They contain the kernel names and shapes, the given columns of the launches, and the distinct trace contents if `content` is
+    one of the columns.
 
     >>> about, arrays = kept(Program.of(["gemm", "gemm"]), ["label"])
     >>> about["names"], arrays["launch_label"].tolist()
@@ -34,10 +37,14 @@ def kept(program: Program, columns: Sequence[str]) -> tuple[dict[str, Any], dict
 
 
 def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Program:
-    """Program with what `kept` made of another program of the same launches.
+    """Program with the stored parts of another program of the same launches.
+
+    Args:
+        columns: names of the columns to restore.
+        about, arrays: description and arrays made by `kept`.
 
     Raises:
-        ValueError, LookupError: the parts do not fit together.
+        ValueError, LookupError: the parts contradict each other or the program.
     """
     size = program.size
     launches: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in columns if f"launch_{name}" in arrays}

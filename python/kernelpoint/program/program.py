@@ -26,11 +26,11 @@ INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", 
 
 @dataclass(frozen=True)
 class Remark:
-    """Sign of a defect in a file: its kind, share of launches and time, and the first place.
+    """Sign of a defect in a profile, with the number and the time of the affected launches.
 
     Attributes:
         launches: number of affected launches.
-        time: their total time in nanoseconds; 0 if unknown.
+        time: total time of these launches in nanoseconds; 0 if unknown.
         place: position of the first sign in the file, for messages.
 
     >>> Remark(50, 45e6, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE").launches
@@ -43,13 +43,13 @@ class Remark:
 
 
 class Fingerprint(NamedTuple):
-    """Identity of the launches of all processes: 32 hexadecimal digits for each.
+    """Two hashes (32 hexadecimal digits each) that identify the launches of all processes.
 
     Attributes:
-        launches: hash of the number of launches of each process and, for every launch in program order, of its name within the
-            list and the size and time of all files that its trace depends on. The folder of the list may move.
-        files: hash that also covers inodes and change times of the files, as the trace cache compares them; used for data
-            stored on this machine. A copy of the traces has another hash.
+        launches: hash of the number of launches of each process, and, for every launch in program order, of the file name of
+            its trace and of the size and time of all files that the trace depends on. The folder of the list does not matter.
+        files: hash that also covers inodes and change times of the files, for data stored on this machine. A copy of the traces
+            has another hash.
     """
 
     launches: str
@@ -57,24 +57,26 @@ class Fingerprint(NamedTuple):
 
 
 class Predictor(Protocol):
-    """Interface of a model that predicts every launch on request, such as the fast model."""
+    """Interface of a model that predicts every launch on request, such as the fast model (KernelPoint's analytic model of a
+    GPU).
+    """
 
     @property
     def launch_latency(self) -> float:
-        """Constant cycles of each launch in the predictions."""
+        """Constant cost of each launch in cycles that the predictions include."""
 
     def dependencies(self) -> dict[str, str]:
-        """Everything that predictions depend on besides the launches, by name."""
+        """Names and values of all settings that the predictions depend on, apart from the launches."""
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Table of L distinct labels of launches: names and shapes.
+    """Table of the L distinct pairs of kernel name and shape.
 
     Attributes:
         names: kernel name; empty where unknown.
-        shapes: int64 [L, 8]: grid, block (three numbers each, zeros where unknown), registers per thread and bytes of shared
-            memory per CTA, static and dynamic (-1 where unknown).
+        shapes: int64 [L, 8]: three extents of the grid, three of the block (0 where unknown), registers per thread, and bytes
+            of static and dynamic shared memory per CTA (-1 where unknown).
 
     >>> Labels.of(Texts.of(["gemm", "gemm"]), np.ones((2, 8), np.int64))[1].tolist()
     [0, 0]
@@ -85,7 +87,9 @@ class Labels:
 
     @classmethod
     def of(cls, names: Texts, shapes: np.ndarray) -> tuple[Labels, np.ndarray]:
-        """Make the table from name and shape of each launch; returns it with the label of each, int32 [N]."""
+        """Make the table from the name and shape of each launch. Returns the table, and the row of each launch in it, int32
+        [N].
+        """
         rows = np.concatenate([names.numbers[:, None], shapes], axis=1)
         first, which = distinct_rows(rows)
         order = np.argsort(first)
@@ -107,47 +111,47 @@ NO_LABELS = Labels(NO_TEXTS, NO_SHAPE[None][:0])
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Launches of a workload, one row each, in program order; those of each process stand together.
+    """Table of the launches of a workload, one row each, in program order. The launches of a process are consecutive.
 
-    All readers return a Program: of trace lists, traces, profiles, outputs of full runs, launch censuses, a simulator's
-    descriptions. Sampling and reports take a Program. A column that is None, empty or has no entry is unknown.
+    All readers return a Program: of trace lists, traces, profiles, simulator outputs, and a simulator's descriptions of its
+    launches. Sampling and reports use it. A column that is None, empty or has no entry is unknown.
 
     Attributes:
         counts: number of launches of each process.
-        seed: the user's seed; fixes the permanent random numbers.
+        seed: the user's seed, from which each launch gets its random number.
         lists: trace list of each process, or its folder.
-        labels: distinct names and shapes.
-        label: int32 [N], the label of each launch; -1 where unknown.
-        traces: trace file of each launch; empty text where it was not traced.
-        contents: distinct contents, where traces were read.
-        content: int32 [N], equal for launches that do the same work: rows of `contents`, else as a simulator states it; -1
-            where unknown.
+        labels: distinct pairs of kernel name and shape.
+        label: int32 [N], row of `labels` of each launch; -1 where unknown.
+        traces: trace file of each launch; empty text if the launch was not traced.
+        contents: distinct contents of the traces, if traces were read.
+        content: int32 [N], row of `contents` of each launch, or else a number that a simulator gives to launches with the same
+            work; -1 where unknown.
         errors: reason for each launch whose trace is unusable.
         unread: reasons why traces could not be opened or read; a second attempt may succeed.
-        copies: uint64 [n, 3] for each process, copies from host to device: position among the list's commands, address, bytes.
+        copies: for each process uint64 [n, 3], copies from host to device: position among the list's commands, address, bytes.
         numbers: int [N], number that the tracer gave each launch; -1 if it has none.
         tracer: simulator whose tracer gave `numbers`.
-        listed: int64 [n], ascending, launches in the simulator's list if only some were traced; None: all launches.
+        listed: int64 [n], ascending indices of the launches in the simulator's list if only some were traced; None: all.
         source: origin of times and counters, as text; empty if there are none.
         duration, start: float64 and int64 [N], nanoseconds; nan and 0 where unknown. Simulations have none.
         counters: float64 [N] by the name in their source; `cycles` for simulations; nan where unknown.
         stream: int64 [N], CUDA stream; -1 where unknown.
         keys: int64 [N], equal for launches that do the same work, as the source states.
-        calls: int64 [N], the number of the call that launched each; the nodes of one replay of a graph share it.
-        graph_nodes: int64 [N], the node of a CUDA graph that each launch is, -1 for none; None where no launch is one.
-        ranges: path of the range that each launch lies in, parts separated by "/"; empty text: in none.
+        calls: int64 [N], number of the CUDA call that made each launch; all nodes of one replay of a graph have the same.
+        graph_nodes: int64 [N], number of the CUDA graph node that each launch is, -1 for none; None if no launch is a node.
+        ranges: path of the range (phase, layer, module) that contains each launch, parts separated by "/"; empty text: none.
         processes: number of each process in the source.
-        left_out: kinds of rows that are no kernel launches, with their numbers.
+        left_out: number of rows that are no kernel launches, by kind.
         remarks: signs of defects in the file, by kind (kernelpoint.admission defines the kinds).
         amounts: float64 [N], work of each launch in any unit, where the simulator describes its launches.
-        is_deterministic: launches of one content have equal results.
+        is_deterministic: True if launches with equal `content` have equal results.
         predictions: predicted counters of each launch by name, from the best available source.
         predictor: model that makes predictions on request, or None.
-        embeddings: float32 [streams, 256], one row for each instruction sequence of `contents`.
-        to_trace: True if the launches that a design draws will be traced later (a selection) and then simulated.
+        embeddings: float32 [S, 256], vector of each instruction sequence; similar sequences have near vectors.
+        to_trace: True if the launches that a design draws will be traced later and then simulated.
         measured: True if results are times measured on a GPU, not results of a simulator.
-        first_process: number of the first process; above 0 only in a part of a larger program.
-        is_part: True of one process of several, whose designs are joined.
+        first_process: index of the first process; above 0 only in a part of a larger program.
+        is_part: True for one process of several that are sampled together.
 
     >>> program = Program((3, 2))
     >>> program.size, program.offsets.tolist()
@@ -203,7 +207,13 @@ class Program:
     def of(
         cls, names: Sequence[str], grid: np.ndarray | None = None, block: np.ndarray | None = None, **columns: Any
     ) -> Program:
-        """Make the program of one process from names and shapes.
+        """Make the program (table of launches) of one process from names and shapes.
+
+        Args:
+            names: kernel name of each launch.
+            grid: int [N, 3], CTAs in each direction.
+            block: int [N, 3], threads of a CTA in each direction.
+            columns: further columns of Program.
 
         >>> shapes = np.array([[2, 1, 1], [4, 1, 1], [2, 1, 1]])
         >>> Program.of(["gemm", "gemm", "gemm"], shapes, shapes).signature.tolist()
@@ -225,23 +235,23 @@ class Program:
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """int64 [processes + 1]: first launch of each process, then the number of launches."""
+        """Index of the first launch of each process, then the number of all launches: int64 [processes + 1]."""
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
 
     @cached_property
     def process(self) -> np.ndarray:
-        """int64 [N]: the process of each launch, counted from 0."""
+        """Index of the process of each launch, int64 [N]."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
     def u(self) -> np.ndarray:
-        """float64 [N]: permanent random numbers of the launches."""
+        """Random number of each launch in [0, 1), float64 [N], the same in every run with this seed."""
         numbered = enumerate(self.counts, self.first_process)
         return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in numbered])
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Identity of the launches, from the files as they were at the first call."""
+        """Hashes that identify the launches. Trace files count as they were at the first call."""
         key = self.counts, id(self.traces)
         if key not in self._fingerprints:
             self._fingerprints[key] = fingerprint(self.counts, self.traces)
@@ -251,7 +261,7 @@ class Program:
 
     @property
     def names(self) -> Texts:
-        """The kernel of each launch; empty text where it is not known.
+        """Kernel name of each launch; empty text where it is not known.
 
         >>> from kernelpoint.traces import launch_paths, scan_launches
         >>> scan_launches(launch_paths("traces/kernelslist.g")).names.distinct
@@ -266,7 +276,8 @@ class Program:
 
     @property
     def kernels(self) -> np.ndarray:
-        """int64 [N]: number of the kernel of each launch, by its name; -1 if it is not known, 0 if no name is.
+        """Number of each launch's kernel, int64 [N]: equal for equal names; -1 if the name is not known; 0 for all if no name
+        is.
 
         >>> Program.of(["gemm", "", "gemm"]).kernels.tolist(), Program((2,)).kernels.tolist()
         ([0, -1, 0], [0, 0])
@@ -276,22 +287,22 @@ class Program:
 
     @property
     def grid(self) -> np.ndarray:
-        """int64 [N, 3]: CTAs of each launch; zeros where unknown."""
+        """CTAs of each launch in each direction, int64 [N, 3]; zeros where unknown."""
         return self._shape("grid")
 
     @property
     def block(self) -> np.ndarray:
-        """int64 [N, 3]: threads of a CTA of each launch; zeros where unknown."""
+        """Threads of a CTA of each launch in each direction, int64 [N, 3]; zeros where unknown."""
         return self._shape("block")
 
     @property
     def registers(self) -> np.ndarray:
-        """int64 [N]: registers per thread; -1 where unknown."""
+        """Registers per thread of each launch, int64 [N]; -1 where unknown."""
         return self._shape("registers")
 
     @property
     def shared_memory(self) -> np.ndarray:
-        """int64 [N]: bytes of shared memory per CTA, static and dynamic; -1 where unknown."""
+        """Bytes of shared memory per CTA, static and dynamic together, int64 [N]; -1 where unknown."""
         return self._shape("shared_memory")
 
     def _shape(self, name: str) -> np.ndarray:
@@ -299,7 +310,9 @@ class Program:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """int64 [N]: equal numbers for launches with equal key; without keys, with equal name, grid and block."""
+        """Number of each launch's kind, int64 [N]: equal for launches with an equal key, or, without keys, with equal name,
+        grid and block.
+        """
         if self.keys is not None:
             return self.keys
         names, shapes = np.append(self.labels.names.numbers, -1), np.append(self.labels.shapes, NO_SHAPE[None], axis=0)
@@ -307,7 +320,9 @@ class Program:
 
     @cached_property
     def signature(self) -> np.ndarray:
-        """int64 [N]: equal numbers for launches of equal label and key, in the order of first launches."""
+        """Number of each launch's signature, int64 [N]: equal for launches with equal name, shape and key, in the order of
+        first launches.
+        """
         columns = [self.label] if self.keys is None else [self.label, self.keys]
         first, which = distinct_rows(np.stack(columns, axis=1))
         rank = np.empty(len(first), dtype=np.int64)
@@ -330,7 +345,7 @@ class Program:
 
     @cached_property
     def traced(self) -> np.ndarray:
-        """bool [N]: launches that can be simulated."""
+        """True for launches that have a trace and can be simulated, bool [N]."""
         traced = np.full(self.size, self.listed is None)
         if self.listed is not None:
             traced[self.listed] = True
@@ -338,25 +353,29 @@ class Program:
 
     @property
     def read(self) -> Contents:
-        """Contents of the traces. Raises ValueError where no trace was read."""
+        """Distinct contents of the traces.
+
+        Raises:
+            ValueError: no trace was read.
+        """
         if self.contents is None:
             raise ValueError("no trace of this program was read")
         return self.contents
 
     @property
     def stream_ids(self) -> np.ndarray:
-        """int32 [N]: instruction sequence of each launch, numbered in order of first appearance; -1 if its trace is
+        """Number of each launch's instruction sequence, int32 [N], in order of first appearance; -1 if the trace is
         unusable.
         """
         return self.read.stream_ids[self.content]
 
     @property
     def first_launches(self) -> np.ndarray:
-        """int64 [S]: first launch of each instruction sequence."""
+        """Index of the first launch with each distinct instruction sequence, int64 [S]."""
         return first_of_each(self.stream_ids)
 
     def count(self, name: str) -> np.ndarray:
-        """int64 [N]: a count of each launch's trace, by its name in COUNTS.
+        """Count of each launch's trace, int64 [N]. `name` is a name in COUNTS.
 
         >>> from kernelpoint.traces import launch_paths, scan_launches
         >>> scan_launches(launch_paths("traces/kernelslist.g")).count("instructions").tolist()
@@ -365,11 +384,12 @@ class Program:
         return self.read.count(name)[self.content]
 
     def launch_at(self, process: int, place: int) -> int:
-        """Launch index for a position in the simulator's list; negative positions, which mark its ends, are returned
-        unchanged.
+        """Index of the launch at position `place` in the list of the simulator process with index `process`.
+
+        A negative position stands for the start or the end of the list and is returned unchanged.
 
         Raises:
-            HostError: the list is not that long.
+            HostError: the list is shorter.
 
         >>> part = Program((10,), listed=np.array([3, 5, 9]))
         >>> part.launch_at(0, 1), part.place_of(9), part.launch_at(0, -2)
@@ -382,7 +402,9 @@ class Program:
         return int(self.listed[place])
 
     def place_of(self, launch: int) -> int:
-        """Position of a launch in the simulator's list; negative numbers are returned unchanged."""
+        """Position in the simulator's list of the launch with index `launch`. A negative number stands for the start or the end
+        of the list and is returned unchanged.
+        """
         return launch if self.listed is None or launch < 0 else int(np.searchsorted(self.listed, launch))
 
     # ---- times, counters, amounts of work -------------------------------------------------------------------------------
@@ -407,8 +429,8 @@ class Program:
 
     @property
     def instructions(self) -> np.ndarray | None:
-        """float64 [N]: instructions of each launch, from traces, else from the first counter in INSTRUCTIONS; nan where
-        unknown, None if there is neither.
+        """Instructions of each launch, float64 [N], from the traces, or else from the first counter in INSTRUCTIONS; nan where
+        unknown. None if there are neither.
         """
         if self.contents is not None:
             return np.where(self.stream_ids < 0, np.nan, self.count("instructions").astype(float))
@@ -417,9 +439,12 @@ class Program:
     # ---- other programs of this one -------------------------------------------------------------------------------------
 
     def take(self, rows: np.ndarray) -> Program:
-        """Program with the launches `rows` in that order; -1 gives a launch without any information.
+        """Program with some of the launches.
 
-        Processes are kept where the rows are in their order. Copies and places in lists are not.
+        Processes are kept if `rows` has them in their order. Copies from the host and positions in lists are not kept.
+
+        Args:
+            rows: index of each launch to take; -1 makes a launch without any information.
         """
         process = self.process[np.maximum(rows, 0)] if len(self.counts) > 1 else rows[:0]
         is_ordered = len(process) > 0 and not (np.diff(process) < 0).any()
@@ -453,7 +478,7 @@ class Program:
         return matched if isinstance(self.counters, Repeated) else dict(matched)
 
     def part(self, number: int) -> Program:
-        """Program of one process, with the same random numbers, counted from 0. Its contents are numbered again."""
+        """Program of one process, given by its index. Launches keep their random numbers; trace contents are numbered again."""
         if len(self.counts) == 1:
             return replace(self, predictor=None)
         first, last = self.offsets[number : number + 2].tolist()
@@ -478,7 +503,7 @@ class Program:
         )
 
     def of_process(self, number: int) -> Program:
-        """Program of the launches of one process, by its number in the source.
+        """Program of one process, given by its number in the source.
 
         Raises:
             ProfileError: the process has no launches; the message names the processes that have.
@@ -489,7 +514,7 @@ class Program:
         return replace(self.take(rows), counts=(len(rows),), processes=(number,))
 
     def without_communication(self) -> Program:
-        """Program without kernels of communication libraries; `left_out` counts them by library."""
+        """Program without the kernels of communication libraries such as NCCL. `left_out` has their number for each library."""
         libraries = self.communication
         counts = sorted(zip(libraries.distinct, libraries.counts.tolist(), strict=True))
         dropped = {f"{library} kernel": count for library, count in counts if count}
@@ -499,32 +524,31 @@ class Program:
         return replace(kept, left_out={**self.left_out, **dropped})
 
     def without_results(self, counters: Collection[str] = ()) -> Program:
-        """Program without times: names, shapes and instruction counts.
-
-        Of the other counters it has only those that are named.
+        """Program with names, shapes and instruction counts, but without times and without counters other than the given
+        ones.
         """
         kept = {name: values for name, values in self.counters.items() if name in INSTRUCTIONS or name in counters}
         return replace(self, start=_NOTHING, duration=_NOTHING, counters=kept)
 
     def with_labels_of(self, light: Program) -> Program:
-        """Program with these times and counters, and with name, shape and stream from `light`, whose rows are the same
-        launches.
+        """Program with the times and counters of this one, and with the names, shapes and streams of `light`. Row i of both
+        must be the same launch.
 
-        That is two-level profiling: a light profile knows every launch, a detailed one only some of them (`take` left the
-        others empty). The light one's times are not taken.
+        It serves profiles of two levels: a light profile with every launch, and a detailed profile with some of them. Times of
+        the light profile are not taken.
         """
         return replace(self, labels=light.labels, label=light.label, stream=light.stream)
 
     def with_times_of(self, profile: Program) -> Program:
-        """Program with the labels, times and counters of a profile, whose rows are the same launches; launches that the
-        simulator describes keep their labels.
+        """Program with the names, shapes, times and counters of a profile. Row i of both must be the same launch. Launches that
+        the simulator describes keep their names and shapes.
         """
         columns = ["stream", "source", "duration", "start", "counters", "calls", "graph_nodes", "ranges"]
         columns += ["labels", "label", "keys"] if self.amounts is None else []
         return replace(self, **{name: getattr(profile, name) for name in columns})
 
     def with_contents_of(self, scan: Program) -> Program:
-        """Program with the labels and contents of its traces, as `scan` read them."""
+        """Program with the names, shapes and trace contents that `scan` read from its traces."""
         columns = ("labels", "label", "contents", "content", "errors")
         unread = tuple(dict.fromkeys((*self.unread, *scan.unread)))
         return replace(self, unread=unread, **{name: getattr(scan, name) for name in columns})
@@ -561,11 +585,11 @@ def _picked(column: np.ndarray, rows: np.ndarray, unknown: float) -> np.ndarray:
 
 
 def fingerprint(counts: Sequence[int], traces: Sequence[str]) -> Fingerprint:
-    """Compute the identity of the launches of all processes.
+    """Compute the hashes that identify the launches of all processes.
 
     Args:
         counts: number of launches of each process.
-        traces: trace of every launch; empty if no list is on disk.
+        traces: trace file of every launch; empty if no list is on disk.
 
     >>> fingerprint([3], []) == fingerprint([3], []) != fingerprint([2, 1], [])
     True

@@ -178,7 +178,9 @@ class Calls:
         names: Sequence[str] = (),
         values: Sequence[float] = (),
     ) -> None:
-        """Accept the result of a launch that the simulator was told to simulate; the arguments are the fields of `kp_result`."""
+        """Accept the result of a launch that the simulator was told to simulate; the arguments are the fields of
+        `kp_result`.
+        """
         counters = counters_of(index, cycles, instructions, names, values)
         self.on_outcome(process, index, Outcome(counters, stopped=stopped))
 

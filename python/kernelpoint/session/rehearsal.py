@@ -216,7 +216,9 @@ class _PlannedRun:
 
 
 def rehearse(setup: Setup, results: Sequence[Results]) -> list[np.ndarray]:
-    """Indices of the launches that a run simulates until it meets its budget: one array for each table of synthetic `results`."""
+    """Indices of the launches that a run simulates until it meets its budget: one array for each table of synthetic
+    `results`.
+    """
     return [run_with_results(setup, *table).sample.engine.drawn() for table in results]
 
 

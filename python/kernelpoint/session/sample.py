@@ -162,7 +162,9 @@ class Sample(Orders):
     # ---- one launch -------------------------------------------------------------------------------------------------
 
     def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
-        """Journal record of the decision to simulate or skip a launch, with the reason; None if the launch is being simulated."""
+        """Journal record of the decision to simulate or skip a launch, with the reason; None if the launch is being
+        simulated.
+        """
         unit = launch.unit
         if unit in self.in_flight:
             return None
@@ -182,7 +184,9 @@ class Sample(Orders):
         return record
 
     def start(self, launch: Launch, decision: DecisionRecord) -> None:
-        """Mark a launch as being simulated. For a resumed full run, the first launch is stored as the point where it continued."""
+        """Mark a launch as being simulated. For a resumed full run, the first launch is stored as the point where it
+        continued.
+        """
         if decision.action == "skip":
             return
         self.in_flight.add(launch.unit)

@@ -255,7 +255,9 @@ class Validation(Orders):
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
-        """Store the result of a launch in a chain; after a failure the chain is given up. Then continue with the next launch."""
+        """Store the result of a launch in a chain; after a failure the chain is given up. Then continue with the next
+        launch.
+        """
         step = self._steps[self._position] if self.remaining else None
         if isinstance(record, ValidationRecord):
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):

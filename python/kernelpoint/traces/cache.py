@@ -67,7 +67,8 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: object) -> str:
-    """Key of a cached value: 32 hexadecimal digits, a hash of the text of all parts on which the value depends.
+    """Key of a cached value: a hash, in 32 hexadecimal digits, of the text of all `parts`. The parts must be everything that
+    the value depends on.
 
     >>> key_of("kernel-1.traceg", 120, 7) == key_of("kernel-1.traceg", 120, 8)
     False
@@ -86,10 +87,10 @@ def checksum(text: str, value: bytes) -> int:
 
 
 class ArtefactCache:
-    """Cache of computed values in one file, `artefacts.sqlite`. Several processes may use it at once.
+    """Cache of computed values (artefacts) in one file, `artefacts.sqlite`. Several processes may use it at once.
 
-    An artefact has a kind and a key (:func:`key_of`). An artefact is never out of date: after a change of a file, the artefacts
-    made from it have another key.
+    An artefact has a kind and a key (:func:`key_of`). It never becomes outdated: the key contains everything that the value
+    depends on, such as the time of a file's last change.
 
     Args:
         folder: folder of the cache file; by default :func:`cache_folder`.
@@ -116,7 +117,10 @@ class ArtefactCache:
         """Look up values of a kind by their keys; None for a missing one.
 
         Args:
-            decode: function that decodes the bytes of an artefact; if it raises ValueError, the cache counts as damaged.
+            kind: kind of value.
+            keys: keys of the values.
+            decode: function that decodes the bytes of a value. If it raises ValueError, the value counts as missing and the
+                cache as damaged.
         """
         query = "SELECT key, value, crc32 FROM artefacts WHERE kind = ? AND key IN (SELECT value FROM json_each(?))"
         values: dict[str, Value] = {}
@@ -161,7 +165,7 @@ class ArtefactCache:
 
 @contextlib.contextmanager
 def opened(cache: ArtefactCache | None, log: Log):  # type: ignore[no-untyped-def]
-    """Context manager: the given cache, else the user's cache, which is closed at the end."""
+    """Context manager that gives `cache`, or, if it is None, the user's cache, which is closed at the end."""
     cache_in_use = ArtefactCache(log=log) if cache is None else cache
     try:
         yield cache_in_use

@@ -23,17 +23,18 @@ KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency f
 
 
 class Footprints:
-    """Cached footprints of traces. A footprint lists the last access of a launch to each memory sector.
+    """Cached footprints of traces. A footprint lists the memory sectors that a launch accesses, with the last access to each.
 
     A footprint depends on the content of the trace, and on the number of CTAs that the simulated GPU holds at once, because
-    that number decides the order of accesses. :meth:`flush` writes the saved footprints.
+    that number decides the order of accesses.
 
     Args:
-        residency: number of SMs of the simulated GPU, and of CTAs, warps, registers and bytes of shared memory of one SM
-            (``kp_kept``).
-        paths: one trace file for each content; the files are read when a footprint is first requested.
-        list_path: list of these traces. A pack may store footprints in the folder of the list; they are used for this list
-            only.
+        residency: number of SMs of the simulated GPU, then the limits of one SM: CTAs, warps, registers, bytes of shared
+            memory.
+        cache: cache on disk.
+        paths: one trace file for each distinct content. A file is read when its footprint is first requested.
+        list_path: list of these traces. An unpacked archive of a run may have footprints in the folder of its list; they are
+            used for this list only.
 
     Example:
         >>> import tempfile, pathlib
@@ -68,7 +69,7 @@ class Footprints:
         return {path: content for content, path in enumerate(self._paths)}
 
     def load(self, path: str) -> bytes | None:
-        """Footprint of a trace in `paths`; None if none is stored for its content."""
+        """Footprint of a trace in `paths` as packed bytes; None if none is stored for its content."""
         if self._beside is not None and (packed := self._beside.get(path)) is not None:
             return packed
         content = self._content_of[path]
@@ -92,18 +93,20 @@ class Footprints:
         return kept
 
     def save(self, path: str, packed: bytes) -> None:
-        """Keep a footprint in memory until the next :meth:`flush`."""
+        """Store the footprint of a trace in memory until :meth:`flush` writes it to the cache."""
         self._unwritten[self._keys[self._content_of[path]][-1]] = packed
 
     def flush(self) -> None:
-        """Write the saved footprints to the cache."""
+        """Write the footprints in memory to the cache."""
         if self._unwritten:
             self._cache.put(self._kind, self._unwritten)
             self._unwritten, self._ahead = {}, {}
 
 
 def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the footprints of these traces in the user's cache: path, residency of the simulated GPU, packed bytes."""
+    """Footprints (lists of accessed memory sectors) of these traces in the user's cache: path of the trace, limits of the
+    simulated GPU as text, packed bytes.
+    """
     cache = ArtefactCache()
     keys = trace_keys(paths, cache)
     for kind in cache.kinds(KIND):
@@ -118,11 +121,14 @@ def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
 
 
 def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Iterable[bytes]) -> None:
-    """Write footprints from another machine into the folder of their trace list; no other list uses them.
+    """Write footprints (lists of accessed memory sectors), made on another machine, into the folder of their trace list. No
+    other list uses them.
 
     Args:
-        rows: trace below the folder, residency, bytes of each footprint.
-        packed: the bytes of all footprints in the order of `rows`, in pieces of any size.
+        folder: folder of the trace list.
+        rows: for each footprint the path of its trace in the folder, the limits of the simulated GPU as text, and its size in
+            bytes.
+        packed: bytes of all footprints in the order of `rows`, in pieces of any size.
     """
     index = json.dumps([list(row) for row in rows], separators=(",", ":")).encode()
     with open_output_bytes(folder / BESIDE) as file:
@@ -131,11 +137,12 @@ def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Ite
 
 
 class FootprintsBeside:
-    """Footprints in the folder of a trace list, for one residency; empty if there are none.
+    """Footprints (lists of accessed memory sectors) stored in the folder of a trace list, for one simulated GPU. Empty if there
+    are none.
 
     Args:
         list_path: the list, or the folder that contains it.
-        residency: number of SMs and limits of one SM, as text.
+        residency: number of SMs of the GPU, and limits of one SM, as text.
 
     Raises:
         TraceError: the file is damaged.
@@ -177,7 +184,7 @@ class FootprintsBeside:
             ) from None
 
     def get(self, path: str) -> bytes | None:
-        """Footprint of a trace; None if there is none."""
+        """Footprint of a trace as packed bytes; None if there is none."""
         if (place := self._places.get(os.path.abspath(path))) is None:
             return None
         with open_regular(self._path) as file:

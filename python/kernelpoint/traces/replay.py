@@ -17,7 +17,9 @@ from kernelpoint.traces.footprints import Footprints
 
 @dataclass(frozen=True)
 class StateInfo:
-    """Caches and other state of a simulator that replay restores. Fields are those of ``kp_kept`` in kernelpoint/state.h."""
+    """Caches and other state of a simulator that can be restored before a launch. Fields are those of ``kp_kept`` in
+    kernelpoint/state.h.
+    """
 
     lines: int
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
@@ -32,7 +34,9 @@ class StateInfo:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """Memory accesses of earlier launches that still matter for the caches, as ``kp_replay`` returns them."""
+    """Memory accesses of earlier launches that refill the caches before a launch, in the form of ``kp_replay`` in
+    kernelpoint/state.h.
+    """
 
     touches: np.ndarray  # structured, as kp_touch; `opaque` is the SM, and in its high half the path
     launches: int  # earlier launches looked at
@@ -46,31 +50,33 @@ class Replayed:
 
 
 class Replay:
-    """Replay of cache state from one trace list: collects the accesses of earlier launches that fill the caches before a
-    launch.
+    """Replay of cache state: collects the memory accesses of earlier launches that fill the caches before a launch is
+    simulated.
 
-    This is functional warming (Wunderlich et al., SMARTS, ISCA 2003). Each distinct trace content, addresses included, is read
-    once. Its last access to every memory sector is kept packed in memory, within a bound, and on disk for later runs. The
-    accesses before a launch are collected from the newest earlier launch to the oldest, each sector once, until the caches are
-    full. Repetitions of a content are skipped. Copies from the host are included if they change the caches of the simulator.
-    The cost grows with the size of the caches and the number of contents, not with the number of launches.
+    This is functional warming (Wunderlich et al., SMARTS, ISCA 2003). Each distinct trace is read once. Its footprint (the last
+    access to each memory sector) is stored in memory, within a limit, and on disk for later runs. Accesses before a launch are
+    collected from the newest earlier launch to the oldest, each sector once, until the caches are full. Copies from the host
+    are included if they change the simulator's caches. The cost grows with the size of the caches and the number of distinct
+    traces, not with the number of launches.
 
-    ``Model:`` inside a launch, the resident CTAs advance side by side, one instruction a step
-    (``plugin/native/replay/footprint.h``). If the simulator keeps rows of DRAM open (``keeps_rows``) and the collection reached
-    the first launch, it begins with the sectors that a launch was the first to read, because these reads left the rows open.
-    Branch predictors learn during the whole run, so every earlier launch passes once through their model
-    (``plugin/native/replay/sm_states.h``).
+    ``Model:``
+
+    * Within a launch, the resident CTAs advance side by side, one instruction at a time (``plugin/native/replay/footprint.h``).
+    * If the simulator leaves DRAM rows open (``keeps_rows``) and the collection reaches the first launch, it begins with the
+      sectors that a launch was the first to read, because these reads opened the rows.
+    * Branch predictors learn during the whole run, so the branches of every earlier launch pass once through their model
+      (``plugin/native/replay/sm_states.h``).
 
     Args:
-        launches: launches of one process, with their traces and copies. Launches of equal content count as equal; if contents
-            are unknown, launches of the same file do.
-        state: caches and other state of the simulator that replay restores.
-        memory: largest number of bytes of packed footprints in memory.
+        launches: launches of one process, with their traces and copies from the host. Launches with equal trace contents, or,
+            if these are unknown, with the same trace file, count as equal.
+        state: caches and other state of the simulator to restore.
+        memory: largest number of bytes of footprints in memory.
         folder: folder of the cache on disk.
-        trained: states of the cores before launches, recorded with the predictions (fast_model/predict.py); if there are none,
-            every earlier launch passes through the model of the cores once.
-        log: function that receives one message for each content that cannot be read; the replay continues without that content.
-        list_path: file of the trace list; its folder may contain the footprints of a pack.
+        trained: states of the cores before launches that the predictions recorded (fast_model/predict.py). Without them, every
+            earlier launch passes through the model of the cores once.
+        log: function that receives a message for each trace that cannot be read; the replay continues without it.
+        list_path: file of the trace list; its folder may contain the footprints of an unpacked archive.
     """
 
     def __init__(
@@ -108,11 +114,11 @@ class Replay:
 
     @property
     def memory(self) -> int:
-        """Bytes of packed footprints in memory."""
+        """Bytes of footprints (lists of accessed memory sectors) in memory."""
         return self._native.memory
 
     def before(self, launch: int) -> Replayed:
-        """Accesses of the launches and copies before `launch` that fill the caches.
+        """Memory accesses of earlier launches and copies that fill the caches before the launch with index `launch`.
 
         Raises:
             IndexError: the list has no such launch.
@@ -124,8 +130,12 @@ class Replay:
     def shares_left(self, launch: int, most: int) -> np.ndarray:
         """Shares of a launch's memory lines that the last 1, 2, ..., `most` launches before it leave in the caches.
 
+        Args:
+            launch: index of the launch.
+            most: largest number of launches before it.
+
         Returns:
-            float64 [d], d = `most`, or as many launches as come before; 0 if the launch accesses no memory.
+            float64 [d], with d the smaller of `most` and `launch`; zeros if the launch accesses no memory.
 
         Raises:
             IndexError: the list has no such launch.

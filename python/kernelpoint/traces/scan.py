@@ -22,7 +22,10 @@ from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 
 
 def read_header(path: str | os.PathLike[str]) -> _native.LaunchHeader:
-    """Read only the header of a trace: name and shape of the launch, and facts on the tracer; raises TraceError.
+    """Read only the header of a trace: kernel name and shape of the launch, and data on the tracer.
+
+    Raises:
+        TraceError: the header cannot be read.
 
     >>> header = read_header("traces/kernel-1.traceg")
     >>> header.kernel_name, header.grid, header.block, header.kernel_id
@@ -32,7 +35,8 @@ def read_header(path: str | os.PathLike[str]) -> _native.LaunchHeader:
 
 
 def read_labels(traces: Sequence[str]) -> Program:
-    """Read names and shapes of launches from the headers of their traces; an unreadable trace has a name that no launch has.
+    """Read kernel names and shapes of launches from the headers of their traces. For an unreadable trace, the name is one that
+    no kernel has.
 
     >>> read_labels(["traces/kernel-1.traceg"]).names[0]
     'axpy_f32'
@@ -53,10 +57,9 @@ def read_labels(traces: Sequence[str]) -> Program:
 
 
 def scan_trace(path: str | os.PathLike[str]) -> _native.Scan:
-    """Read a trace once, without the cache: header, work, defects, and the hash of its instruction sequence.
+    """Read a trace once, without the cache: its header, work, defects, and the hash of its instruction sequence.
 
-    A launch stored as a folder is named by its ``trace.txt``. Trace formats differ in content, so the same launch may have
-    another instruction sequence and graph in another format.
+    The path of a launch that is stored as a folder is that of the folder's ``trace.txt``. The hash depends on the trace format.
 
     Raises:
         TraceError: the trace is missing, truncated, damaged or of an unknown tracer version; names file and line.
@@ -73,7 +76,7 @@ def scan_trace(path: str | os.PathLike[str]) -> _native.Scan:
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """Fields of a header, work, defects or scan of the extension module, by name.
+    """Fields of an object that the C++ extension returns for a trace (header, work, defects or scan), by name.
 
     >>> fields_of(scan_trace("traces/kernel-1.traceg").defects)["missing_warps"]
     0
@@ -107,19 +110,18 @@ def scan_launches(
     threads: int | None = None,
     pool: Pool | None = None,
 ) -> Program:
-    """Read the trace of every launch: each file is opened once, equal traces are parsed once, cached ones not read again.
+    """Read the trace of every launch, and return the program (table of launches) with the trace contents.
 
-    A trace that cannot be used does not stop the others: it is reported in ``errors``. After an interruption (Ctrl-C) the next
-    scan continues, because the cache is filled during the scan.
+    Each file is opened once; equal traces are parsed once, and results in the cache are not read again. An unusable trace does
+    not stop the others and is reported in ``errors``. After an interruption (Ctrl-C), the next call continues from the cache.
 
     Args:
         paths: trace file of each launch; a file may occur more than once.
-        cache: cache of readings; by default the user's.
-        progress: function called with (traces read, traces to read) a few times a second; it may raise an error to stop the
-            scan.
+        cache: cache of earlier results; by default the user's.
+        progress: function called with (traces read, traces to read) a few times a second; it may raise an error to stop.
         log: function that receives messages about the cache, and about fields of the traces that were left out.
         threads: number of threads; by default as many as this process may use. The result does not depend on it.
-        pool: workers that read the traces in place of this process; the result does not depend on them.
+        pool: worker processes that read the traces in place of this process. The result does not depend on them.
 
     Example:
         >>> import tempfile
@@ -140,7 +142,8 @@ def scan_launches(
 
 
 def passing(reasons: Iterable[str]) -> list[str]:
-    """Reasons of failure that may not recur at another try: too many open files, no permission, a disk or server that fails.
+    """Those of the failure reasons that may not recur at another attempt: too many open files, no permission, a failing disk or
+    server.
 
     >>> passing(["a.traceg:7: expected a mask, found 'x'", "b.traceg: cannot be opened: Permission denied"])
     ['b.traceg: cannot be opened: Permission denied']
@@ -149,7 +152,7 @@ def passing(reasons: Iterable[str]) -> list[str]:
 
 
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
-    """Cache keys of each trace: that of its file, then that of its content if the cache has it."""
+    """Cache keys of each trace: the key of its file, then the key of its content if the cache has it."""
     files = _file_keys(paths, _native.stat_many(paths))
     contents = cache.get(CONTENT, files, _content)
     return [
@@ -160,13 +163,13 @@ def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ..
 
 @dataclass
 class Chunk:
-    """Results of reading some traces, in their order.
+    """Results of reading some traces, in the order of their files.
 
     Attributes:
-        contents: uint64 [n, 3], keys of the contents (`Contents.keys`); the third number is UNCOMPARED if contents are not
-            compared.
-        scans: scan of each trace; None if the trace cannot be used, or its content was met before.
-        errors: reason why each unusable trace cannot be used.
+        contents: uint64 [n, 3], hash values and size of each content (`Contents.keys`); the third number is UNCOMPARED if
+            contents are not compared.
+        scans: scan of each trace; None if the trace is unusable, or its content was met before.
+        errors: reason for each unusable trace.
         store_data: number of instructions whose STORE_DATA fields were left out.
     """
 
@@ -182,9 +185,11 @@ def read_chunk(
     met: _native.MetContents | None = None,
     report: Callable[[int], None] | None = None,
 ) -> Chunk:
-    """Read traces, each opened once, and parse one of each content.
+    """Read traces, each file once, and parse one trace of each distinct content.
 
     Args:
+        files: trace files.
+        threads: number of threads.
         met: contents that are not parsed again; newly parsed contents are added.
         report: function called with the number of traces read, a few times a second; it may raise an error to stop.
     """

@@ -13,16 +13,16 @@ from kernelpoint.repeated import Texts
 
 
 def read_trace_list(path: str | os.PathLike[str]) -> Program:
-    """Read the program of a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
+    """Read the launches of a trace list: a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
 
-    In a ``kernelslist.g``, lines that start with ``MemcpyHtoD`` or ``kernel`` are read, all others are ignored. A
-    ``kernel_config.txt`` begins with ``nvbit``; the trace of each launch is a ``trace.txt``. A folder is read by its
-    ``kernelslist.g``; without one, as its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` in the order of N; without these, by
-    its ``kernel_config.txt``.
+    * In a ``kernelslist.g``, lines that start with ``MemcpyHtoD`` or ``kernel`` are read, all others are ignored.
+    * A ``kernel_config.txt`` begins with ``nvbit``; the trace of each launch is a ``trace.txt`` in a folder of its own.
+    * In a folder, the first of these is read: its ``kernelslist.g``; its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` in the
+      order of N; its ``kernel_config.txt``.
 
     Raises:
-        TraceError: there is no list, it names no launch or a trace that does not exist, a copy is malformed, or a folder
-            holds two files of one launch.
+        TraceError: there is no list, it names no launch or a trace that does not exist, a copy is malformed, or a folder holds
+            two files of one launch.
 
     Example:
         >>> import tempfile, pathlib
@@ -48,7 +48,7 @@ def read_trace_list(path: str | os.PathLike[str]) -> Program:
 
 
 def is_list_name(path: str | os.PathLike[str]) -> bool:
-    """True if a file name is one that some tracer uses for its lists, so the file is no trace.
+    """True if a tracer uses this file name for trace lists, so that the file is no trace.
 
     >>> is_list_name("traces/kernelslist.g"), is_list_name("traces/kernel-1.traceg")
     (True, False)
@@ -57,7 +57,10 @@ def is_list_name(path: str | os.PathLike[str]) -> bool:
 
 
 def launch_paths(path: str | os.PathLike[str]) -> Texts:
-    """Trace file of every launch in a trace list, in program order. Raises the errors of :func:`read_trace_list`.
+    """Trace file of every launch in a trace list, in program order.
+
+    Raises:
+        TraceError: see :func:`read_trace_list`.
 
     >>> list(launch_paths("traces/kernelslist.g")[:2])
     ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
@@ -66,7 +69,7 @@ def launch_paths(path: str | os.PathLike[str]) -> Texts:
 
 
 class ListedTraces:
-    """Paths of the traces of all processes. Each list is read when it is first needed.
+    """Traces of all processes. Each trace list is read when it is first needed.
 
     Args:
         lists: trace list of each process; None for a process without a list.
@@ -80,7 +83,11 @@ class ListedTraces:
         self._paths: dict[int, Sequence[str]] = {}
 
     def path(self, process: int, launch: int) -> str:
-        """Path of a launch's trace; empty if there is no list, or no such launch in it.
+        """Path of a launch's trace; empty if there is no list, or the list has no such launch.
+
+        Args:
+            process: index of the process.
+            launch: index of the launch in the process's list.
 
         Raises:
             TraceError: the list cannot be read.
