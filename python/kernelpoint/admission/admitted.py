@@ -19,17 +19,19 @@ from kernelpoint.progress import Log
 def admit(
     findings: Sequence[Finding], accepted: Collection[str], log: Log, prefix: str = "kernelpoint: "
 ) -> tuple[Finding, ...]:
-    """Print each kind of finding on one line; raise an error if a finding refuses the input.
+    """Print the defects that input checks found, one line for each kind, and raise an error if one of them refuses the input.
 
     Args:
-        accepted: kinds of findings that the user accepts.
+        findings: defects of the input.
+        accepted: kinds of defects that the user accepts.
         log: function that receives the lines.
+        prefix: beginning of each line.
 
     Returns:
-        The findings; those whose effect the user accepts are marked.
+        The findings, marked where the user accepts their effect.
 
     Raises:
-        AdmissionError: a large finding refuses the input, and its kind is not accepted.
+        AdmissionError: a large defect refuses the input, and its kind is not accepted.
         BudgetError: so little of the input can be read that no error budget can be met.
 
     >>> (finding,) = admit([Finding("no-grid", "1 of 9 launches has no grid", "", 0.1, None, "none needed")], (), print)
@@ -55,7 +57,8 @@ def admit(
 
 
 def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[Finding]:
-    """Findings because of which the run states no bound and is never called "exact".
+    """Defects because of which a run states no error bound and is never called "exact". `accepted` has the kinds that the user
+    accepts.
 
     >>> withdrawing([Finding("zero-addresses", "", "", 1.0, None, "", Effect.WITHDRAWS)], ["zero-addresses"])
     []
@@ -64,7 +67,12 @@ def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[
 
 
 def check_kinds(kinds: Iterable[str], allowed: Collection[str], option: str) -> None:
-    """Raise an error for kinds that no check has.
+    """Raise an error for kinds of defects that no check reports.
+
+    Args:
+        kinds: kinds that the user named.
+        allowed: kinds that exist.
+        option: name of the user's option, for the message.
 
     Raises:
         ConfigError: names the unknown kind and the allowed kinds.
@@ -87,12 +95,15 @@ def admitted_profile(
     prefix: str = "kernelpoint: ",
     with_ranges: bool = False,
 ) -> Program:
-    """Read a profile, report its defects, and refuse it if they are too large.
+    """Read a profile, print its defects, and raise an error if they are too large.
 
     Args:
-        accepted: kinds of findings that the user accepts.
-        device: number of the GPU whose launches are read, if the file has launches of several GPUs.
-        with_ranges: read the range of each launch too.
+        path: the file.
+        accepted: kinds of defects that the user accepts.
+        log: function that receives lines for the user.
+        device: number of the GPU whose launches are read; needed if the file has launches of several GPUs.
+        prefix: beginning of each line.
+        with_ranges: True to read the range (phase, layer, module) that contains each launch.
 
     Raises:
         ProfileError: the profile cannot be read.
@@ -110,12 +121,16 @@ def admitted_profile(
 
 
 def admitted_rows(profile: Program, launches: Program, accepted: Collection[str], log: Log) -> np.ndarray:
-    """Row of the profile that belongs to each launch, int64 [N]; -1 for a launch without a row. `log` receives messages about
-    the matching.
+    """Row of a profile for each launch of a list, int64 [N]; -1 for a launch without a row. Defects of the match are printed.
+
+    Args:
+        profile, launches: programs (tables of launches) of the profile and of the list.
+        accepted: kinds of defects that the user accepts.
+        log: function that receives lines for the user.
 
     Raises:
-        ProfileError: fewer than half of the launches (or of the profile's rows, if there are fewer rows) are matched.
-        AdmissionError: the profile shows replays of graphs that the launches lack.
+        ProfileError: fewer than half of the launches (or of the rows, if there are fewer rows) are matched.
+        AdmissionError: the profile shows replays of CUDA graphs that the list lacks.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("times.csv")

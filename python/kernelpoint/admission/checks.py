@@ -29,7 +29,9 @@ ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, 
 
 @dataclass(frozen=True)
 class Case:
-    """Result of a check: one sentence, the shares of launches and time, and the place of the first case."""
+    """Positive result of an input check: a sentence, the shares of launches and of time concerned, and the place of the first
+    case.
+    """
 
     what: str
     launches: float
@@ -39,7 +41,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Check:
-    """One check: the input type it reads, the kind of finding, its effect, and the remedy that is printed."""
+    """Input check: the type of input that it reads, the kind of defect it finds, the effect on a run, and the remedy that is
+    printed.
+    """
 
     of: type
     kind: str
@@ -55,7 +59,16 @@ CHECKS: list[Check] = []
 def check(
     of: type, kind: str, effect: Effect, remedy: str, large: float = LARGE, table: list[Check] | None = None
 ) -> Callable[..., Any]:
-    """Register a check function, which takes an input of type `of` and returns a case or None."""
+    """Decorator that registers an input check: a function of an input that returns a case, or None if the input is sound.
+
+    Args:
+        of: type of the input.
+        kind: name of the kind of defect, as in the option `--accept`.
+        effect: effect of a large defect on a run.
+        remedy: advice to the user.
+        large: smallest share of launches or time that counts as large.
+        table: list of checks to add to; by default that of all simulators.
+    """
 
     def entered(look: Callable[[Any], Case | None]) -> Callable[[Any], Case | None]:
         (CHECKS if table is None else table).append(Check(of, kind, effect, remedy, look, large))
@@ -65,7 +78,7 @@ def check(
 
 
 def findings_of(content: ListFiles | Program | Matching) -> list[Finding]:
-    """Run all checks for the type of an input; returns their findings in the order of the table.
+    """Run all input checks for the type of an input, and return the defects in the order of the checks.
 
     >>> from kernelpoint.traces import read_trace_list
     >>> findings_of(ListFiles(read_trace_list("traces/kernelslist.g")))
@@ -81,7 +94,7 @@ def _findings(content: Any) -> Iterator[Finding]:
 
 
 def kinds() -> set[str]:
-    """Names of all kinds of findings, as `--accept` takes them.
+    """Names of all kinds of defects that input checks find, as the option `--accept` takes them.
 
     >>> "graph-blocks" in kinds()
     True
@@ -90,7 +103,7 @@ def kinds() -> set[str]:
 
 
 def every_check() -> list[Check]:
-    """List all checks: those of this table and those of each simulator.
+    """All input checks: the general ones, and those of each simulator.
 
     >>> len(every_check()) > len(CHECKS)
     True
@@ -178,7 +191,7 @@ for _kind, _what, _remedy in (
 
 @check(Program, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output")
 def missing_results(profile: Program) -> Case | None:
-    """Find an output in which numbers of launches are missing."""
+    """Find a simulator's output that lacks the results of some launches."""
     remark = profile.remarks.get("missing-results")
     if remark is None:
         return None
@@ -218,7 +231,7 @@ def impossible_durations(profile: Program) -> Case | None:
 
 @check(Program, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart")
 def whole_microseconds(profile: Program) -> Case | None:
-    """Find profiles with times in whole microseconds: the shortest launches have time 0."""
+    """Find a profile with times in whole microseconds, in which the shortest launches have time 0."""
     if not _rounds_to_zero(profile):
         return None
     return _among(profile, profile.duration == 0, "take less than a microsecond in a file of whole ones")
@@ -390,7 +403,9 @@ def not_traced(matching: Matching) -> Case | None:
 
 
 def of_traces(listed: ListFiles, mask: np.ndarray, what: str) -> Case | None:
-    """Result of a check for the launches in `mask`: their number and their share of the instructions; None without launches."""
+    """Result of an input check for the launches in `mask` (bool [N]): their number and their share of all instructions; None if
+    there are none. `what` completes the sentence.
+    """
     if not mask.any():
         return None
     first, work = int(np.flatnonzero(mask)[0]), listed.work
@@ -410,7 +425,7 @@ def _defect(name: str, what: str, listed: ListFiles) -> Case | None:
     "each CUDA context is a program of its own (MPI, several processes): run the list of each, kernelslist_ctx_...g, by itself",
 )
 def several_contexts(listed: ListFiles) -> Case | None:
-    """Find a list with traces of several CUDA contexts, or with traces of another context beside it."""
+    """Find a list with traces of several CUDA contexts, or with trace files of another context in its folder."""
     if not listed.lists:
         return None
     is_one_list, named = len(listed.lists) == 1, dict[tuple[int, str], str]()
@@ -454,7 +469,7 @@ def unreadable(listed: ListFiles) -> Case | None:
     "a known defect of tracers that read addresses too early: all accesses hit one line. Trace again with a newer NVBit",
 )
 def zero_addresses(listed: ListFiles) -> Case | None:
-    """Find launches with too many global memory accesses to address 0 (share above LARGE), a defect of tracers."""
+    """Find launches with a share above LARGE of their global memory accesses at address 0, a defect of tracers."""
     if listed.program.contents is None:
         return None
     zero, accesses = listed.defects("zero_addresses"), listed.program.count("global_accesses")
@@ -561,7 +576,7 @@ def communication_in_list(listed: ListFiles) -> Case | None:
 
 @check(ListFiles, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list")
 def not_in_list(listed: ListFiles) -> Case | None:
-    """Find trace files beside a list, of the same CUDA context, that the list does not name."""
+    """Find trace files in the folder of a list, and of its CUDA context, that the list does not name."""
     context = next(iter(listed.contexts), "")
     count = 0 if listed.is_selection or not listed.lists else len(listed.beside.get(context, ()))
     what = f"{count:,} traces lie beside the list that it does not name"
@@ -586,7 +601,7 @@ def unordered(listed: ListFiles) -> Case | None:
     "the tracer left launches out (its range, or a limit): totals are of the list, not of the program",
 )
 def gaps(listed: ListFiles) -> Case | None:
-    """Find numbers of the tracer that are missing in a list which names each trace once."""
+    """Find numbers of the tracer that are missing in a list, if the list names each trace once."""
     numbers = listed.numbers
     if listed.is_selection or not listed.lists or len(numbers) < 2 or len(listed.traces.distinct) < listed.size:
         return None
@@ -606,9 +621,10 @@ def gaps(listed: ListFiles) -> Case | None:
     "was one copied over the other? A graph that replays this launch looks alike: then the list is right",
 )
 def repeated_for_missing(listed: ListFiles) -> Case | None:
-    """Find launches that name a trace of another launch again, in the place of a number that the whole list lacks.
+    """Find launches that repeat the trace of an earlier launch in place of a trace whose number the list lacks.
 
-    Replays that `expand` writes go back to an earlier number, or to a number that is in the list, and are not found.
+    Replays of CUDA graphs that `kernelpoint file expand` writes are not such launches: they use numbers that are in the list,
+    or go back to an earlier number.
     """
     if listed.is_selection or not listed.lists or len(listed.traces.distinct) == listed.size:
         return None

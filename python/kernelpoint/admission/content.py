@@ -27,10 +27,10 @@ LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 @dataclass(frozen=True, eq=False)
 class ListFiles:
-    """Lists and traces of a program, with their files, as input of the checks.
+    """Trace lists of a program and their files, as the input of the checks.
 
     Attributes:
-        program: the launches, with the contents of their traces if these were read.
+        program: table of the launches, with the contents of their traces if these were read.
         architecture: architecture of the code for which the simulated GPU is configured (70: sm_70); 0 if unknown.
 
     >>> from kernelpoint.traces.trace_list import read_trace_list
@@ -58,12 +58,12 @@ class ListFiles:
 
     @property
     def is_selection(self) -> bool:
-        """True if the list has only some of the launches."""
+        """True if the list contains only some of the program's launches, because only these were traced."""
         return self.program.listed is not None
 
     @cached_property
     def contexts(self) -> dict[str, int]:
-        """CUDA contexts in the file names of traces, each with its number of launches; empty text if a name has none."""
+        """Number of launches of each CUDA context in the file names of traces; the key is empty for names without a context."""
         contexts: Counter[str] = Counter()
         for (_, context), count in zip(self.named, self.traces.counts.tolist(), strict=True):
             contexts[context] += count
@@ -71,17 +71,17 @@ class ListFiles:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """int64 array, ascending: the tracer's numbers in the file names of traces."""
+        """Tracer's numbers in the file names of traces, int64, ascending."""
         return np.unique(np.array([number for number, _ in self.named if number >= 0], dtype=np.int64))
 
     @cached_property
     def named(self) -> list[tuple[int, str]]:
-        """Number (or -1) and CUDA context in the file name of each trace."""
+        """Tracer's number (or -1) and CUDA context in the file name of each trace."""
         return [*map(_name_of, self.traces.distinct)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
-        """SASS versions of the code (70: sm_70), each with its number of launches; none where no trace was read."""
+        """Number of launches for each architecture of the code (70: sm_70); empty if no trace was read."""
         if self.program.contents is None:
             return {}
         versions, counts = np.unique(self.program.read.architectures[self.program.content], return_counts=True)
@@ -89,7 +89,7 @@ class ListFiles:
 
     @cached_property
     def beside(self) -> dict[str, list[str]]:
-        """CUDA contexts of trace files that lie beside a list and are not named by it, each with its files by number."""
+        """Trace files in the folders of the lists that no list names, sorted by number, for each CUDA context."""
         names = {path.rpartition("/")[2] for path in self.traces.distinct}
         others = [(*_name_of(name), str(folder / name)) for folder in self.folders for name in names_in(folder) - names]
         contexts: dict[str, list[str]] = {}
@@ -113,12 +113,12 @@ class ListFiles:
         return text_of(path)
 
     def defects(self, name: str) -> np.ndarray:
-        """int64 [N]: number of defects of one kind (DEFECTS) in each launch's trace."""
+        """Number of defects of one kind (a name in DEFECTS) in each launch's trace, int64 [N]."""
         return self.program.read.defects(name)[self.program.content]
 
     @cached_property
     def work(self) -> np.ndarray | None:
-        """float64 [N]: instructions of each launch, used as shares of time; None if unknown."""
+        """Instructions of each launch, float64 [N], which serve as shares of time; None if unknown."""
         if self.program.contents is None:
             return None
         instructions = self.program.count("instructions").astype(float)
@@ -126,7 +126,7 @@ class ListFiles:
 
 
 def text_of(path: Path) -> bytes:
-    """Read a list or a census as bytes; empty if it cannot be read or is very long.
+    """Content of a trace list or another text file as bytes; empty if it cannot be read or is very long.
 
     >>> text_of(Path("no-such.g"))
     b''

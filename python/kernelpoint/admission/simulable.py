@@ -16,17 +16,17 @@ LOOKED_AT = 2000  # Model: headers read of a longer list, evenly spread; a progr
 
 
 def check_architectures(simulator: str, architectures: Collection[int], program: Program) -> None:
-    """Refuse a list whose code the simulator does not know: the simulator could end with exit code 0 and no result.
+    """Raise an error for a list with code that the simulator does not support: it could end with exit code 0 and no result.
 
-    A list passes if the simulator names no architectures. Unreadable traces are skipped: another check reports them.
+    Unreadable traces are skipped, because another check reports them.
 
     Args:
         simulator: name of the simulator.
-        architectures: architectures whose code the simulator knows (70: sm_70).
-        program: the launches; trace headers are read if the program has no contents.
+        architectures: architectures whose code the simulator supports (70: sm_70); empty: unknown, and every list passes.
+        program: the launches; trace headers are read if the program has no trace contents.
 
     Raises:
-        TraceError: names the trace, its architecture, and the architectures that the simulator knows.
+        TraceError: names the trace, its architecture, and the architectures that the simulator supports.
     """
     for path, version in _versions(program) if architectures else ():
         if version not in architectures:
@@ -51,10 +51,10 @@ def _versions(program: Program) -> Iterator[tuple[str, int]]:
 
 
 class TraceIntegrity:
-    """Checks whether traces can be read to their end. Each file is read once, and again after a change.
+    """Check whether traces can be read to their end. Each file is read once, and again after a change.
 
-    Reading takes 1 to 2 ns a byte, simulation a thousand times as long. Traces are checked only for a simulator that cannot
-    handle damage itself (flag KP_HOST_NEEDS_WHOLE_TRACES).
+    Reading takes 1 to 2 ns for each byte, simulation a thousand times as long. Traces are checked only for simulators that need
+    it (flag KP_HOST_NEEDS_WHOLE_TRACES).
 
     Args:
         are_needed: False for a simulator that handles damaged traces itself.
@@ -71,7 +71,7 @@ class TraceIntegrity:
         self._whole: dict[str, tuple[int, ...]] = {}  # size, inode and times of what was read
 
     def problem(self, path: str | None) -> str:
-        """Reason why the simulator cannot simulate a trace; empty text if none is known."""
+        """Reason why a trace cannot be simulated; empty text if none is known. `path` is the file of the trace."""
         if not self._are_needed or not path:
             return ""
         try:

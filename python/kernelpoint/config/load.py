@@ -100,7 +100,10 @@ def load_config(path: str | Path) -> Config:
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
-    """Read a YAML file of at most MOST_BYTES; messages call it `what`.
+    """Read a YAML file of at most MOST_BYTES bytes.
+
+    Args:
+        what: name of the file's purpose in messages.
 
     Raises:
         ConfigError: the file cannot be read or is no YAML, or it contains aliases, a repeated key, a number that is not
@@ -126,9 +129,16 @@ def read_yaml(path: str | Path, what: str) -> Any:
 
 
 def parse_config(content: Any, source: str = "configuration") -> Config:
-    """Check a configuration that is already parsed from YAML.
+    """Check a configuration that is already parsed from YAML, and add the defaults.
 
     A key may be written with dots: `error_budget.relative_error: 0.02` equals the nested mapping.
+
+    Args:
+        content: the parsed configuration.
+        source: name of the configuration in messages.
+
+    Raises:
+        ConfigError: a key is unknown, or a value is of the wrong type or out of range.
 
     >>> parse_config({"version": 1, "policy": "all"}).error_budget.confidence
     0.95

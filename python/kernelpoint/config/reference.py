@@ -22,7 +22,8 @@ WIDTH = 100  # columns of the commented file
 
 
 def keys() -> Iterator[tuple[str, FieldInfo]]:
-    """List every key that takes a value, written with dots, in the order of the schema.
+    """Name and field of every configuration key that takes a value, in the order of the schema. Names have dots, as in
+    `encoder.checkpoint`.
 
     >>> [name for name, _ in keys()][:3]
     ['version', 'policy', 'encoder.checkpoint']
@@ -36,9 +37,9 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
 
 
 def json_schema() -> dict[str, Any]:
-    """Make the JSON schema of a configuration, with which editors complete and check the file (draft 2020-12).
+    """JSON schema (draft 2020-12) of a configuration, with which editors complete and check the file.
 
-    The schema includes keys with dots. Policies of other packages are allowed, so a policy's name is any text.
+    Keys with dots are included. A policy's name may be any text, because other packages can add policies.
 
     >>> schema = json_schema()
     >>> schema["required"], schema["properties"]["error_budget.confidence"]["default"]
@@ -68,7 +69,11 @@ def _plain(part: Any) -> Any:
 
 
 def commented_yaml(expert: bool = False) -> str:
-    """Make a configuration file with comments. Usual keys are set; other keys are commented out, with their defaults."""
+    """Text of a configuration file with comments. Usual keys are set; the other keys are comments with their default values.
+
+    Args:
+        expert: True to include keys that few users need.
+    """
     lines = [
         "# KernelPoint's configuration. A key after # has the value shown; remove the # to set it,",
         OF_SECTIONS,

@@ -34,7 +34,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 
 
 class PolicyChoice(BaseModel):
-    """Name of a policy and its parameters, which the policy itself declares and checks (Policy.Parameters).
+    """Name of a sampling policy, and its parameters. The policy declares and checks the parameters (Policy.Parameters).
 
     >>> PolicyChoice(name="stem", epsilon=0.05).parameters
     {'epsilon': 0.05}
@@ -45,7 +45,7 @@ class PolicyChoice(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters that the user set."""
+        """Parameters of the policy that the user set, by name."""
         return dict(self.__pydantic_extra__ or {})
 
     @model_serializer
@@ -67,7 +67,7 @@ def _choice(value: Any) -> Any:
 
 
 class Section(BaseModel):
-    """Base of all sections of a configuration: unknown keys are refused, and values are not converted.
+    """Base class of all sections of a configuration. Unknown keys are refused, and values are not converted to other types.
 
     >>> ReplayConfig.model_validate({"validation": 2}).validation
     2
@@ -101,7 +101,7 @@ RelativeError = Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1), Wit
 
 
 class ErrorBudgetConfig(Section):
-    """Errors at which the run may end: one target, or several that one sample meets.
+    """Error budget: allowed relative error of one or several totals. A run may end when all of them are met.
 
     >>> ErrorBudgetConfig(relative_error=0.05).confidence
     0.95
@@ -185,7 +185,7 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """Choice of the encoder that makes the embeddings of launches.
+    """Choice of the encoder, the neural network that maps instruction sequences to vectors (embeddings).
 
     >>> EncoderConfig()
     EncoderConfig(checkpoint='builtin')
@@ -195,7 +195,7 @@ class EncoderConfig(Section):
 
 
 class ReplayConfig(Section):
-    """Choice of the state of caches at the beginning of a sampled launch, and how the replay error is measured.
+    """Choice of the cache state in which sampled launches begin, and of the number of launches that measure its error.
 
     >>> ReplayConfig(validation=0).state  # no validation launches: the bound is on the sampling error only
     'real'
@@ -231,7 +231,7 @@ OrOff = Annotated[Text, BeforeValidator(lambda value: ("on" if value else "off")
 
 
 class Config(Section):
-    """A configuration with every key: values of the file, and defaults for the rest.
+    """Complete configuration of a run: values of the file, and defaults for the other keys.
 
     >>> from kernelpoint.config import parse_config
     >>> config = parse_config({"version": 1, "policy": "random", "seed": 7})
@@ -345,7 +345,8 @@ class Config(Section):
         return {**content, "policy": "all", "replay": {**replay, "state": "empty"}}
 
     def recorded(self) -> dict[str, Any]:
-        """Configuration as the journal stores it. A key added by a later version is left out if it has its default.
+        """Configuration in the form that the journal stores. A key that a later version added is left out if it has its
+        default.
 
         >>> "ranges" in Config(version=1, policy="all").recorded()
         False
@@ -360,7 +361,7 @@ class Config(Section):
 
 
 def sections() -> dict[str, type[Section]]:
-    """Keys of :class:`Config` that hold nested mappings, with their models.
+    """Model of each section of the configuration (key with a nested mapping), by its key.
 
     >>> sorted(sections())
     ['encoder', 'error_budget', 'replay']

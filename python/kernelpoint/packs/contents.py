@@ -48,7 +48,11 @@ class _Closed(BaseModel):
 
 
 class TraceFile(_Closed):
-    """A trace in a pack: its path in the folder of the list, bytes, modification time in ns, and whether it is complete."""
+    """Trace in a pack (archive of a run with its traces).
+
+    Its fields are the path below the folder of the list, the size in bytes, the modification time in ns, and whether the trace
+    is complete.
+    """
 
     name: Name
     size: Bytes
@@ -57,7 +61,9 @@ class TraceFile(_Closed):
 
 
 class PackedFootprint(_Closed):
-    """A footprint in a pack: its trace, the cache sizes of the simulated GPU as text, and bytes."""
+    """Footprint (list of the memory sectors that a launch accesses) in a pack (archive of a run): path of its trace, limits of
+    the simulated GPU as text, size in bytes.
+    """
 
     trace: Name
     residency: Annotated[str, Field(pattern=r"^[0-9]{1,10}(,[0-9]{1,10}){4},(True|False)$")]
@@ -65,13 +71,13 @@ class PackedFootprint(_Closed):
 
 
 class About(_Closed):
-    """Description in a pack of what it contains, as `write_pack` makes it.
+    """Description of the content of a pack (archive of a run with its traces).
 
     Attributes:
         config: configuration of the run, as keys of `kernelpoint.yaml`.
         list_name: file name of the trace list.
         files: distinct traces of the list.
-        footprints: footprints of incomplete traces.
+        footprints: lists of accessed memory sectors, for traces that are not complete.
         estimate: estimate of the run, or None.
     """
 
@@ -86,7 +92,7 @@ class About(_Closed):
 
 
 def read_about(text: bytes) -> About:
-    """Parse and check the description in a pack.
+    """Parse and check the description in a pack (archive of a run with its traces).
 
     Raises:
         ValueError: the description has another version or content that is not allowed; the message names the place.
@@ -143,7 +149,7 @@ def _check_names(about: About) -> None:
 
 
 def check_config(config: dict[str, Any]) -> Config:
-    """Check the configuration of a pack.
+    """Check the configuration in a pack (archive of a run with its traces).
 
     Raises:
         ValueError: the configuration has a key that is not allowed in a pack, or a value that names a file.
@@ -165,12 +171,12 @@ def check_config(config: dict[str, Any]) -> Config:
 
 
 def packed_config(config: Config) -> dict[str, Any]:
-    """Keys of a run's configuration that a pack contains: those with another value than the default, as a user writes them.
+    """Configuration to store in a pack (archive of a run with its traces): keys whose value is not the default.
 
-    Keys that only the machine of the run needs (plan, journal, resume) are left out: the unpacked run has its own.
+    Keys for files of one machine (plan, journal, resume) are left out.
 
     Raises:
-        ConfigError: the run read a file that a pack does not have; the message names the key.
+        ConfigError: the run read a file that a pack cannot contain; the message names the key.
 
     >>> packed_config(parse_config({"version": 1, "policy": "random", "seed": 3, "journal": "mine.kpjournal"}))
     {'version': 1, 'policy': 'random', 'seed': 3}

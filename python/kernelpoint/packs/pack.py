@@ -44,7 +44,9 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
 
 @dataclass(frozen=True)
 class Packed:
-    """Counts of a pack: launches in the list, simulated launches, distinct traces, complete traces, footprints, bytes."""
+    """Counts of the content of a pack (archive of a run with its traces): launches in the list, launches simulated, distinct
+    traces, complete traces, traces stored only as lists of accessed memory sectors (footprints), and bytes.
+    """
 
     launches: int
     simulated: int
@@ -55,11 +57,12 @@ class Packed:
 
 
 def write_pack(run: Run, path: Path) -> Packed:
-    """Write the pack of a finished run whose traces are on this machine.
+    """Write a pack of a finished run: an archive of its traces, plan and configuration, from which the run can be repeated.
 
     Raises:
-        ConfigError: the run cannot be packed: several applications, no list file, a profile or a selection, or no plan.
-        JournalError: the run has not ended. OSError: a trace cannot be read, or the pack cannot be written.
+        ConfigError: the run cannot be packed: it has several applications, a profile or a selection, no list file, or no plan.
+        JournalError: the run has not ended.
+        OSError: a trace cannot be read, or the pack cannot be written.
     """
     run.ended()
     list_path = _list_of(run)

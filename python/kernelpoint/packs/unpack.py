@@ -53,7 +53,7 @@ _DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, lzma.LZMAErro
 
 
 def is_pack(path: Path) -> bool:
-    """True if a file begins like a pack, complete or not."""
+    """True if a file begins like a pack (archive of a run with its traces); its end is not checked."""
     try:
         with open_regular(path) as file:
             return file.read(4) == b"PK\x03\x04"
@@ -76,19 +76,20 @@ def _folder_beside(path: Path, seal: bytes) -> Path:
 
 
 def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None) -> Path:
-    """Unpack a pack into a folder; returns the path of its trace list.
+    """Unpack a pack (archive of a run with its traces) into a folder. Returns the path of the trace list.
 
-    The folder has `kernelpoint.yaml`, which names the plan, the list, a file for each trace, and the footprints. It appears
-    whole or not at all; one that this pack was unpacked into before is taken as it is.
+    The folder gets `kernelpoint.yaml`, the plan, the trace list, a file for each trace, and lists of accessed memory sectors
+    for skipped launches. It appears whole or not at all. A folder with this pack's content is used as it is.
 
     Args:
-        folder: by default one beside the pack, named by the pack and its seal.
-        most_bytes: limit on the bytes written; by default 1 GiB, or 200 times the size of the pack.
+        path: the pack.
+        folder: the folder; by default one beside the pack, with the pack's name and checksum.
+        most_bytes: largest number of bytes to write; by default 1 GiB, or 200 times the size of the pack.
 
     Raises:
         PlanError: the pack is damaged, of another version, larger than allowed, or has content that is not allowed; or the
             folder is not empty.
-        ConfigError: the name of the pack makes no name of a folder.
+        ConfigError: no folder can have the name of the pack.
         OSError: the folder cannot be written.
     """
     with _opened(path, most_bytes) as (archive, about, seal):
@@ -107,17 +108,22 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
 
 
 def unpack_for_simulator(pack: str, log: Log) -> str:
-    """Unpack a pack beside it for the simulator of this process; returns the absolute path of its list.
+    """Unpack a pack (archive of a run with its traces) beside it, for the simulator in this process. Returns the absolute path
+    of the trace list.
 
     Raises:
-        PlanError, ConfigError, OSError: as `unpack`.
+        PlanError, ConfigError, OSError: see `unpack`.
     """
     with elapsed_time("unpacking", log):
         return str(unpack(Path(pack)).absolute())
 
 
 def about_pack(path: Path) -> About:
-    """Read the description in a pack. Raises PlanError as `unpack` does."""
+    """Read the description in a pack (archive of a run with its traces).
+
+    Raises:
+        PlanError: see `unpack`.
+    """
     with _opened(path, None, is_read=True) as (_, about, _seal):
         return about
 

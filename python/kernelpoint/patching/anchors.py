@@ -22,7 +22,7 @@ _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 @dataclass(frozen=True)
 class Place:
-    """Place where a line is inserted: before line `line` (0-based) of `file`, beside a syntax node of kind `kind`."""
+    """Place of an added line of C++: before line `line` (0-based) of `file`. `kind` is the kind of the syntax node there."""
 
     file: str
     line: int
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sources:
-    """Parsed C++ sources of a simulator: name -> (text, root node of the syntax tree)."""
+    """Parsed C++ sources of a simulator: text and root of the syntax tree of each file, by file name."""
 
     texts: Mapping[str, str]
     roots: Mapping[str, SgNode]
@@ -44,10 +44,10 @@ class Sources:
 
 
 def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str, str]:
-    """Text that each metavariable of the patterns matched.
+    """Texts that the named parts of patterns matched in a simulator's sources, by name.
 
     Raises:
-        PatchError: a pattern is found nowhere, or two places give one name different texts.
+        PatchError: a pattern has no match, or two matches give one name different texts.
     """
     names: dict[str, str] = {}
     for item in items:
@@ -63,11 +63,11 @@ def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str,
 
 
 def locate(sources: Sources, insertion: Insertion) -> Place:
-    """Find the one place of an insertion; raises an error if there is none or several.
+    """Find the only place in a simulator's sources where a line is to be added.
 
     Raises:
-        PatchError: the pattern is found nowhere (the nearest candidates are named) or more than once, or the node does
-            not stand on lines of its own inside a block.
+        PatchError: the pattern has no match (the message has the nearest candidates) or several, or the matched node does not
+            stand on lines of its own inside a block.
     """
     matches = _matches(sources, insertion.match, insertion.name)
     if len(matches) > 1:

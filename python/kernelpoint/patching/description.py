@@ -17,10 +17,10 @@ class _Section(BaseModel):
 
 
 class Capture(_Section):
-    """Pattern that names parts of the source for use in added lines. It adds no line.
+    """Pattern that names parts of a simulator's source, for use in added lines. It adds no line.
 
     Attributes:
-        match: an ast-grep pattern; ``$NAME`` matches one node, which every added line can use as ``{NAME}``.
+        match: ast-grep pattern; ``$NAME`` matches one syntax node, whose text replaces ``{NAME}`` in added lines.
         why: purpose of the names, shown to the user if the pattern has no match.
     """
 
@@ -29,13 +29,13 @@ class Capture(_Section):
 
 
 class Insertion(_Section):
-    """One added line of C++, placed by a pattern that matches exactly once in the sources.
+    """Line of C++ that the patch adds to a simulator, placed by a pattern with exactly one match in the sources.
 
     Attributes:
         name: purpose of the line, shown to the user.
-        match: an ast-grep pattern; ``$NAME`` matches one node and can be used as ``{NAME}`` in the line.
-        at: the node around the match that counts: the statement, the outermost loop around it, or the function around it.
-        place: on which side of that node the line goes; in a function it goes before the first statement.
+        match: ast-grep pattern; ``$NAME`` matches one syntax node, whose text replaces ``{NAME}`` in the line.
+        at: node that gives the place: the matched statement, the outermost loop around it, or the function around it.
+        place: side of that node; in a function, the line goes before the first statement.
         line: the added line, or one for each kind of node (tree-sitter's names) that `at` may be.
     """
 
@@ -47,7 +47,7 @@ class Insertion(_Section):
 
 
 class BuildLine(_Section):
-    """One added line in a build file, placed before the first line that a regular expression matches."""
+    """Line that the patch adds to a build file, before the first line that matches a regular expression."""
 
     name: str
     file: str
@@ -56,7 +56,7 @@ class BuildLine(_Section):
 
 
 class Copies(_Section):
-    """KernelPoint's files that are copied into the simulator's tree: the headers of the hook and of the ABI."""
+    """Header files of KernelPoint that the patch copies into the simulator's source tree."""
 
     into: str
     hook: list[str]
@@ -64,14 +64,14 @@ class Copies(_Section):
 
 
 class Definitions(_Section):
-    """KernelPoint's files in a folder from which the simulator's build generates sources: again whenever a file is newer than
-    the sources.
+    """Files of KernelPoint from which the simulator's build generates sources. The build does so when a file is newer than the
+    generated sources.
 
     Attributes:
-        into: the folder.
-        files: KernelPoint's files in the folder.
-        renew: files of the folder whose modification time is renewed when the patch is reverted, so that the build generates
-            the sources again.
+        into: folder in the simulator's source tree.
+        files: KernelPoint's files for that folder.
+        renew: other files of the folder that get the present time when the patch is reverted, so that the build generates the
+            sources again.
     """
 
     into: str
@@ -80,12 +80,12 @@ class Definitions(_Section):
 
 
 class Launcher(_Section):
-    """KernelPoint's files for the simulator's job launcher, which finds them by the pattern of their names.
+    """Files of KernelPoint for the simulator's job launcher, which finds them by their names.
 
     Attributes:
-        into: the folder of the launcher's definitions.
-        files: KernelPoint's definitions; ``{CHECKOUT}`` in them is replaced by the checkout's absolute path.
-        configurations: KernelPoint's configurations that the definitions name; copied into the folder of the hook's headers.
+        into: folder of the launcher's definitions.
+        files: KernelPoint's definitions; the checkout's absolute path replaces ``{CHECKOUT}`` in them.
+        configurations: KernelPoint configurations that the definitions name; they are copied beside KernelPoint's headers.
     """
 
     into: str
@@ -94,11 +94,11 @@ class Launcher(_Section):
 
 
 class Description(_Section):
-    """Content of a simulator's ``patch.yaml``, checked.
+    """Description of the patch for one simulator, from its checked ``patch.yaml``.
 
     Attributes:
-        known_by: files, relative to the checkout, that every tree of this simulator has.
-        sources: glob patterns of the sources in which anchors are looked for.
+        known_by: files, relative to the checkout, that every source tree of this simulator has.
+        sources: glob patterns of the sources that are searched for places to add lines.
         include: line that is added after the last ``#include`` of every source that receives a line.
 
     >>> accelsim = load_description("accelsim")
@@ -123,7 +123,7 @@ class Description(_Section):
 
 
 def patchable() -> dict[str, Path]:
-    """Simulators that can be patched, by name, each with its folder: every folder with a ``patch.yaml``.
+    """Folder of each simulator that can be patched, by name: every folder with a ``patch.yaml``.
 
     >>> {"accelsim", "macsim"} <= {*patchable()}
     True
@@ -136,7 +136,11 @@ def patchable() -> dict[str, Path]:
 
 
 def load_description(simulator: str, folder: Path | None = None) -> Description:
-    """Read the description of a patch, from `folder` or from the package.
+    """Read the description of the patch for a simulator.
+
+    Args:
+        simulator: name of the simulator.
+        folder: folder of the ``patch.yaml``; by default the one in the package.
 
     Raises:
         PatchError: the simulator is unknown, or its description is missing or wrong.
@@ -163,6 +167,11 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
 
 
 def kept_at(installed: str, checkout: str) -> Path:
-    """Path of a folder of KernelPoint's files: inside an installed package, or at the top of a checkout."""
+    """Path of a folder of KernelPoint's files, in an installed package or in a checkout of KernelPoint.
+
+    Args:
+        installed: name of the folder in the package.
+        checkout: name of the folder in the checkout.
+    """
     package = Path(kernelpoint.__file__).parent
     return package / installed if (package / installed).is_dir() else package.parents[1] / checkout

@@ -17,7 +17,11 @@ _OURS = re.compile(r"^[^\n]*(?://|#) " + re.escape(MARK) + r"\r?\n", re.MULTILIN
 
 
 def add_lines(text: str, added: Iterable[tuple[int, str]], comment: str) -> str:
-    """Add marked lines to a text, each given as (0-based number of the line after it, line).
+    """Add lines, with KernelPoint's mark in a comment, to a text.
+
+    Args:
+        added: 0-based number of the line to insert before, and the line to insert.
+        comment: sign that begins a comment.
 
     >>> add_lines("a\\nb\\n", [(1, "x();")], "//")
     'a\\nx(); // [kernelpoint patch]\\nb\\n'
@@ -46,12 +50,12 @@ LISTING = "FILES"  # in our folder: the names of the files that we laid there
 
 
 class OwnFiles:
-    """Files that a patch writes into a checkout, and those that an earlier patch wrote.
+    """Files that the patch adds to a simulator's checkout, and those that an earlier patch added.
 
     Args:
-        root: the checkout's folder.
-        description: the simulator and the added lines.
-        launcher: True to add files for the simulator's job launcher; files that an earlier patch added stay in either case.
+        root: folder of the checkout.
+        description: description of the patch.
+        launcher: True to add files for the simulator's job launcher. Files that an earlier patch added stay in either case.
 
     Raises:
         PatchError: the checkout has no job launcher that KernelPoint knows.
@@ -64,7 +68,7 @@ class OwnFiles:
         self._launcher = launcher or bool(self.laid_down() & set(self._launcher_paths()))
 
     def contents(self) -> dict[str, bytes]:
-        """Contents of all files that the patch writes, by path in the checkout.
+        """Content of each file that the patch adds, by path in the checkout.
 
         Raises:
             PatchError: a file of the installation is missing.
@@ -86,10 +90,10 @@ class OwnFiles:
         return {**files, f"{copies.into}/{LISTING}": names.encode()}
 
     def laid_down(self) -> set[str]:
-        """Paths of the files that an earlier patch wrote, from the list in the checkout.
+        """Paths of the files that an earlier patch added, from the list that it left in the checkout.
 
         Raises:
-            PatchError: the listing names a file outside the checkout.
+            PatchError: the list names a file outside the checkout.
         """
         listing = f"{self._description.copies.into}/{LISTING}"
         content = read_file(self._root / listing)
@@ -100,7 +104,7 @@ class OwnFiles:
         return names
 
     def remove(self) -> list[str]:
-        """Remove the files that a patch wrote, and KernelPoint's folder if it is then empty; returns the removed paths."""
+        """Remove the files that a patch added, and KernelPoint's folder if it is then empty. Returns the removed paths."""
         names = sorted(self.laid_down())
         for name in names:
             (self._root / name).unlink(missing_ok=True)

@@ -27,7 +27,7 @@ from kernelpoint.patching.own_files import (
 
 
 class State(Enum):
-    """Patch state of a checkout.
+    """State of a simulator's checkout: patched, not patched, or patched by another version of KernelPoint.
 
     >>> State.OUTDATED.value
     'patched by another version'
@@ -40,7 +40,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Edit:
-    """One added line, before line `line` (0-based) of the unpatched file.
+    """Line that the patch adds before line `line` (0-based) of the unpatched file.
 
     >>> plan = Plan([Edit("main.cc", 41, "the launch loop", "  if (!kernelpoint::wanted()) continue;")], files={})
     >>> [f"{edit.file}:{edit.line + 1}" for edit in plan.edits]
@@ -55,7 +55,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Plan:
-    """Lines and files that a patch adds to a checkout.
+    """Lines and files that the patch adds to a simulator's checkout.
 
     Attributes:
         edits: the added lines.
@@ -67,12 +67,12 @@ class Plan:
 
 
 class Tree:
-    """Source tree of a simulator, to be patched or restored.
+    """Source tree of a simulator, which can be patched and restored.
 
     Args:
-        root: the checkout's folder.
-        description: the simulator and the added lines.
-        launcher: True to add files for the simulator's job launcher; files that an earlier patch added stay in either case.
+        root: folder of the checkout.
+        description: description of the patch.
+        launcher: True to add files for the simulator's job launcher. Files that an earlier patch added stay in either case.
 
     Raises:
         PatchError: the checkout has no job launcher that KernelPoint knows, or the folder is no checkout of this simulator; the
@@ -97,10 +97,10 @@ class Tree:
             )
 
     def plan(self) -> Plan:
-        """Compute what the patch adds, whether or not the tree is patched already.
+        """Compute the lines and files that the patch adds. The result is the same for a patched and an unpatched tree.
 
         Raises:
-            PatchError: a place of insertion is missing or ambiguous.
+            PatchError: the place of a line is missing, or there are several.
         """
         texts = {name: strip_lines(text) for name, text in self._sources().items()}
         self._check_leftovers(texts)
@@ -124,7 +124,7 @@ class Tree:
         return State.PATCHED if same else State.OUTDATED
 
     def apply(self) -> Plan:
-        """Apply the patch; lines of an earlier version are replaced. Nothing is written if any part is refused."""
+        """Apply the patch; lines of an earlier version are replaced. If any part is refused, nothing is written."""
         plan = self.plan()
         stale = self._own.laid_down() - set(plan.files)
         for name, content in sorted(plan.files.items(), key=lambda item: item[0] in self._texts()):
@@ -134,7 +134,7 @@ class Tree:
         return plan
 
     def revert(self) -> list[str]:
-        """Remove the patch and restore every file to the byte; returns the paths restored or removed."""
+        """Remove the patch, so that every file has its original bytes. Returns the paths of the files restored or removed."""
         changed = []
         for name, text in self._sources().items():
             if has_lines(text):

@@ -17,11 +17,14 @@ OPERATOR = "\0"  # before the name of an operator, until the outermost of each m
 def enclosing(
     ranges: Iterable[tuple[Thread, float, float, str]], calls: Sequence[tuple[Thread, float]]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Names of the ranges that contain each call on its thread, outermost first, with the call's number.
+    """Names of the ranges (such as model and layer) that were open on a thread at the time of each call, outermost first.
 
     Args:
-        ranges: thread, begin, end and name.
-        calls: thread and time. Times of both are on one clock.
+        ranges: thread, begin, end and name of each range.
+        calls: thread and time of each call, on the clock of the ranges.
+
+    Yields:
+        Index of the call, and the names.
 
     Raises:
         ConfigError: more than MOST_OPEN ranges contain one another.
@@ -65,7 +68,7 @@ def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]])
 
 
 def with_one_operator(names: list[str]) -> list[str]:
-    """Remove operators from a path of names, except the outermost operator inside the innermost other range.
+    """Path of range names with at most one PyTorch operator: the outermost operator inside the innermost other range.
 
     >>> with_one_operator(["model", OPERATOR + "linear", OPERATOR + "addmm"])
     ['model', 'linear']

@@ -31,7 +31,7 @@ NOT_THIS, WORDS, STRUCTURE, SIGNATURE = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Beginning:
-    """First bytes of a file, decompressed, by which formats recognise it."""
+    """First bytes of a file, decompressed, from which the format of the file is recognised."""
 
     raw: bytes
 
@@ -52,17 +52,17 @@ class Beginning:
 
 
 class ProfileFormat(ABC):
-    """Base of profile formats. The registry (`profiles.format.FORMATS`) finds the subclasses; other packages register theirs in
-    the entry point group `kernelpoint.profiles`.
+    """Base class of profile formats. A profile has times or counters of every launch of a program. Other packages register
+    formats in the entry point group `kernelpoint.profiles`.
 
     Class attributes:
         description: name of the format in messages, such as the list of allowed formats.
-        recognised: a certainty, and a regular expression; the certainty holds for a file whose text, without leading blanks,
-            begins with a match.
-        ranges: name, in messages, of the files of this format that contain ranges of launches; empty if none does.
+        recognised: a certainty and a regular expression: the certainty that a file has the format if its text, without leading
+            blanks, begins with a match.
+        ranges: name, in messages, of files of this format that contain ranges (phases, layers, modules); empty if none do.
 
     Args:
-        with_ranges: read the range of each launch too.
+        with_ranges: True to read the range that contains each launch.
     """
 
     description: ClassVar[str]
@@ -74,27 +74,27 @@ class ProfileFormat(ABC):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning has the format: SIGNATURE (first bytes), STRUCTURE (layout), WORDS
-        (words in it) or NOT_THIS. By default `recognised` decides.
+        """Certainty that a file with this beginning has the format: SIGNATURE (from the first bytes), STRUCTURE (from the
+        layout), WORDS (from words in the text) or NOT_THIS. By default, `recognised` decides.
         """
         certainty, pattern = cls.recognised
         return certainty if re.match(pattern, beginning.text) else NOT_THIS
 
     @abstractmethod
     def read(self, path: Path, device: int | None) -> Program:
-        """Read the profile in a file of this format.
+        """Read the profile (times or counters of every launch) in a file of this format.
 
         Args:
             path: the file, perhaps compressed (`open_decompressed`).
-            device: number of the GPU whose launches are read, if the file has launches of several GPUs.
+            device: number of the GPU whose launches are read; needed if the file has launches of several GPUs.
 
         Raises:
-            ProfileError: the file is damaged, or is no full profile; the message says where.
+            ProfileError: the file is damaged, or some launches are missing; the message says where.
         """
 
 
 class TextFormat(ProfileFormat):
-    """Base of formats that are text, plain or compressed."""
+    """Base class of profile formats that are text, plain or compressed."""
 
     def read(self, path: Path, device: int | None) -> Program:
         """Open the file as text and call `read_text`."""
@@ -103,7 +103,9 @@ class TextFormat(ProfileFormat):
 
     @abstractmethod
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open file; messages call it `source`."""
+        """Read the profile in an open file. `source` is the name of the file in messages; `device` is the number of the GPU to
+        read.
+        """
 
 
 def open_decompressed(path: Path) -> BinaryIO:
@@ -145,7 +147,7 @@ def encoding_of(beginning: bytes) -> str:
 
 @contextmanager
 def errors_of_file(file: str) -> Iterator[None]:
-    """Context manager that turns errors of reading a file into ProfileError with the file's name.
+    """Context manager that turns errors of reading into ProfileError. `file` is the name of the file in messages.
 
     >>> with errors_of_file("times.csv"):
     ...     int("a few")
@@ -194,15 +196,15 @@ FOREIGN = {
 
 
 def read_profile(path: str | Path, device: int | None = None, with_ranges: bool = False) -> Program:
-    """Read a profile of every kernel launch, from a profiler or a full simulation.
+    """Read the profile of a program: times or counters of every kernel launch, from a profiler or from a full simulation.
 
-    The content of a file, plain or compressed with gzip or xz, tells its format. Formats are those of the simulators, of
-    profiles/formats, and of other packages (entry point group `kernelpoint.profiles`).
+    The format is recognised from the content of the file. Formats are those of profiles/formats, of the simulators, and of
+    other packages (entry point group `kernelpoint.profiles`).
 
     Args:
-        path: the file.
-        device: number of the GPU whose launches are read, if the file has launches of several GPUs.
-        with_ranges: read the range of each launch too, from a format that has ranges.
+        path: the file, plain or compressed with gzip or xz.
+        device: number of the GPU whose launches are read; needed if the file has launches of several GPUs.
+        with_ranges: True to read the range (phase, layer, module) that contains each launch, if the format has ranges.
 
     Raises:
         ProfileError: the file is missing, of no known format, or damaged; the message says where.

@@ -16,13 +16,14 @@ MOST_EDITS = 2000  # launches missing on either side up to which the order is ma
 
 @dataclass(frozen=True)
 class Matching:
-    """Assignment of a profile's rows to the launches of a list.
+    """Assignment of a profile's rows to the N launches of a list.
 
     Attributes:
         rows: int64 [N], row of the profile for each launch of the list, -1 for a launch without a row.
-        extra: int64 [..], rows of the profile that belong to no launch.
-        how: method: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
-        by_base: launches matched by function name alone, because template arguments are written differently.
+        extra: int64, rows of the profile that belong to no launch.
+        how: method: "order" (longest common subsequence), or "occurrence" (the k-th launch with a name, grid and block belongs
+            to the k-th row with them).
+        by_base: number of launches matched by function name alone, because template arguments are written differently.
         replays: True if the profile shows replays of CUDA graphs.
 
     Example:
@@ -58,11 +59,16 @@ class Matching:
 def match(profile: Program, launches: Program, replays: bool = False) -> Matching:
     """Find the row of a profile for every launch of a list.
 
-    Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so mangled
-    and demangled ones agree, and by function name alone where the other side has no such full name. A grid or name that one
-    side lacks in all its launches is not compared. Both lists are in program order, so launches are matched along the longest
-    common subsequence (Myers 1986). With more than MOST_EDITS launches missing, the order is not trusted and the k-th launch of
-    a kind is matched with the k-th.
+    A row and a launch can be matched if name, grid and block are equal. Mangled and demangled names are equal in the spelling
+    of `names.full_key`; if one side has only function names, these are compared. A name or grid that one side lacks in all its
+    launches is not compared. Both sides are in program order, so rows are assigned along the longest common subsequence (Myers
+    1986). If more than MOST_EDITS launches differ, the order is not trusted, and the k-th launch with a name, grid and block
+    gets the k-th row with them.
+
+    Args:
+        profile: program (table of launches) of the profile.
+        launches: program of the list.
+        replays: True if the profile shows replays of CUDA graphs.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("x")
@@ -82,7 +88,8 @@ def match(profile: Program, launches: Program, replays: bool = False) -> Matchin
 
 
 def kinds_of(profile: Program, launches: Program) -> tuple[np.ndarray, np.ndarray]:
-    """int64 [N] for a profile and for launches: equal numbers where name, grid and block agree as in `match`.
+    """Numbers that are equal for launches that `match` may match (equal name, grid and block), int64, for a profile and for a
+    list.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("x")

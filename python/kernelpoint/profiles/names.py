@@ -27,7 +27,7 @@ def _demangler() -> Any:
 
 @lru_cache(maxsize=65536)
 def demangle(name: str) -> str:
-    """Demangle a C++ name with the C++ library's own demangler; other names stay as they are.
+    """Demangle a C++ name with the demangler of the C++ library. Other names are returned unchanged.
 
     >>> demangle("_Z9vectorAddPKfS0_Pfi")
     'vectorAdd(float const*, float const*, float*, int)'
@@ -46,7 +46,7 @@ def demangle(name: str) -> str:
 
 
 def readable(name: str, width: int | None = None) -> str:
-    """Kernel name for people: demangled, without return type and parameters, and cut at `width` characters.
+    """Kernel name to display: demangled, without return type and parameters, and cut at `width` characters.
 
     >>> readable("_ZN2at6native6reduceILi512EEEvPf"), readable("_ZN2at6native6reduceILi512EEEvPf", 15)
     ('at::native::reduce<512>', 'at::native::...')
@@ -57,10 +57,10 @@ def readable(name: str, width: int | None = None) -> str:
 
 @lru_cache(maxsize=65536)
 def full_key(name: str) -> str:
-    """Kernel name with template arguments in one spelling, whichever tool wrote it.
+    """Kernel name in a spelling that does not depend on the tool that wrote it, template arguments included.
 
-    Left out: return type, parameters, spaces, casts and suffixes of numbers; unnamed namespaces and lambdas get one
-    spelling each.
+    Return type, parameters, spaces, casts and suffixes of numbers are left out. All unnamed namespaces, and all lambdas, have
+    one spelling.
 
     >>> full_key("void reduce<(int)512, (bool)1>(float *)") == full_key("_Z6reduceILi512ELb1EEvPf")
     True
@@ -74,7 +74,7 @@ def full_key(name: str) -> str:
 
 @lru_cache(maxsize=65536)
 def base_key(name: str) -> str:
-    """Innermost function name, without namespaces and template arguments.
+    """Innermost function name of a kernel name, without namespaces and template arguments.
 
     >>> base_key("void at::native::reduce<512>(float*)"), base_key("_ZN2at6native6reduceILi512EEEvPf")
     ('reduce', 'reduce')

@@ -23,7 +23,7 @@ _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernels
 
 
 def tracers() -> dict[str, Tracer]:
-    """The tracers of all simulators that have one, by the name of the simulator.
+    """Tracer of each simulator that has one, by the name of the simulator.
 
     >>> all(one.list_name for one in tracers().values())
     True
@@ -32,11 +32,13 @@ def tracers() -> dict[str, Tracer]:
 
 
 def with_profile(program: Program, profile: Program, log: Log, accepted: Collection[str] = ()) -> Program:
-    """Program of a census with the times and counters of a profile. Launches are matched by their sequence of name, grid and
-    block; a profile that shows replays of graphs gives as many launches, each with the tracer's number of its node.
+    """Add the times and counters of a profile to a census (the tracer's table of launches).
+
+    Launches are matched along their sequence of name, grid and block. If the profile shows replays of CUDA graphs, the result
+    has all launches of the profile, each with the tracer's number of its graph node.
 
     Raises:
-        ProfileError: the profile is of another program (`admission.admitted_rows`).
+        ProfileError: the profile belongs to another program (`admission.admitted_rows`).
     """
     if in_graphs(profile).any():
         repeated = repetition(profile, program)
@@ -51,16 +53,17 @@ def with_profile(program: Program, profile: Program, log: Log, accepted: Collect
 
 
 def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[str] = ()) -> Program:
-    """Read a launch census, or a profile in its place; the launches have the tracer's numbers.
+    """Read a census (the tracer's table of all launches: name, grid, block), or a profile in its place. Launches get the
+    numbers that the tracer gives them.
 
     Args:
         path: a tracer's census (`stats_ctx_0x...`, `kernel_names.txt`), or any profile.
-        tracer: simulator whose tracer numbers the launches of a profile get; a census names its own tracer.
+        tracer: simulator whose tracer numbers the launches of a profile; a census identifies its tracer.
         log: function that prints a warning if the tracer may number the launches of a profile differently.
 
     Raises:
         ProfileError: the file cannot be read, or a launch is missing.
-        ConfigError: a profile needs the tracer's name, or a census is of another tracer.
+        ConfigError: `path` is a profile and `tracer` is None, or the census is of another tracer.
 
     >>> import pathlib
     >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\\n"
@@ -106,11 +109,12 @@ def _numbered(program: Program, tracer: str) -> Program:
 
 @dataclass(frozen=True)
 class Repetition:
-    """Launches of a program as its profile shows them, each assigned to the launch in which it was traced.
+    """Assignment of the N launches of a program to the launches that were traced. A node of a CUDA graph runs often and is
+    traced once.
 
     Attributes:
-        traced: int64 [N], traced launch of each launch of the program; -1 if there is none.
-        unused: traced launches that the program does not run, int64 [..].
+        traced: int64 [N], index of the traced launch for each launch of the program; -1 if there is none.
+        unused: int64, traced launches that the program does not run.
         replays: number of replays of graphs.
 
     >>> Repetition(np.array([0, 1, 1]), np.zeros(0, int), 2).findings("a.sqlite")
@@ -122,7 +126,9 @@ class Repetition:
     replays: int
 
     def findings(self, place: str) -> list[Finding]:
-        """Findings of the input checks: launches of the profile or of the list without a counterpart."""
+        """Defects for the input checks: launches of the profile or of the list without a counterpart. `place` is the file for
+        the message.
+        """
         remedy = "profile and traces are of different runs, or one of them is of a part: record both with the same input"
         size, lacking = len(self.traced), int((self.traced < 0).sum())
         findings = []
@@ -139,14 +145,16 @@ class Repetition:
 
 
 def repetition(profile: Program, launches: Program) -> Repetition:
-    """Find for every launch of a profile the launch of a list or census in which it was traced.
+    """Find for every launch of a profile the launch of a trace list, or of a census (the tracer's table of launches), in which
+    it was traced.
 
-    A tracer sees a launch outside graphs where it runs, and each node of a graph once, where the graph is captured or built. A
-    replay is the launches of one call. Its graph is identified by the numbers of its nodes if the profile has them, else by the
-    kinds of launches in it (name, grid, block). Launches outside graphs and the nodes of each graph are matched in order, as
-    `profiles.match` does; a graph whose nodes do not stand where it first ran is looked for as a run of launches elsewhere.
+    A tracer sees a launch outside CUDA graphs where it runs, and each node of a graph once, where the graph is captured or
+    built. A replay consists of the launches of one CUDA call. Its graph is identified by the numbers of its nodes if the
+    profile has them, or else by the names, grids and blocks of its launches. Launches outside graphs, and the nodes of each
+    graph, are matched in order as `profiles.match` does. If the list does not have the nodes of a graph at the position of its
+    first replay, the rest of the list is searched for the same sequence of launches.
 
-    Model: nodes of equal kind in a graph correspond in the order of their numbers, else of their starts.
+    Model: nodes of a graph with equal name, grid and block correspond in the order of their numbers, or else of their starts.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("decode.sqlite")
@@ -170,7 +178,7 @@ def repetition(profile: Program, launches: Program) -> Repetition:
 
 
 def traced_once(profile: Program) -> np.ndarray:
-    """Launches that a tracer sees, int64 [n]: those outside CUDA graphs, and the first of each node of a graph."""
+    """Indices of the launches that a tracer sees, int64: those outside CUDA graphs, and the first launch of each graph node."""
     replayed, kinds = in_graphs(profile), kinds_of(profile, profile)[0]
     return np.sort(np.concatenate([np.flatnonzero(~replayed), _nodes(profile, replayed, kinds)[1]]))
 

@@ -18,14 +18,13 @@ Copies = Sequence[tuple[int, int]]  # address and bytes of each
 
 
 def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
-    """Write a list that repeats the launches of another list as often, and in the order, as a program ran them; returns its
-    path.
+    """Write a trace list that names each trace as often, and in the order, as a program ran it. Returns the path of the list.
 
     A copy from the host stays before the first launch that follows it in the source.
 
     Args:
-        source: a list, or the folder of one.
-        launches: int64 [N], launch of the source for each launch of the program.
+        source: a trace list, or its folder.
+        launches: int64 [N], for each launch of the program the index of its launch in the source.
         output: a list beside the source (a name that ends in .g), or a folder, which gets links to the traces.
 
     Raises:
@@ -66,18 +65,19 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
 
 
 def join_lists(folders: Sequence[Path], output: Path) -> int:
-    """Write one trace list in `output`, with links to the traces of all `folders`; returns the number of launches.
+    """Join the traces of several tracer runs of one program: write one trace list with links to them. Returns the number of
+    launches.
 
-    Launches stand in the order of the tracer's numbers. A tracer keeps every copy from the host in each of its lists, or none,
-    so the copies of one list, and where a launch stands among them, are those of all.
+    Launches are in the order of the tracer's numbers. A tracer writes all copies from the host into each list, or none, so
+    copies are taken from one list.
 
     Args:
-        folders: folders of tracer runs, each with a list, all of the same CUDA context.
-        output: a folder, made where missing.
+        folders: folders of tracer runs of one CUDA context, each with a list.
+        output: a folder, made if it is missing.
 
     Raises:
-        TraceError: a folder has no list, lists differ in their copies, or a launch was traced in two runs.
-        ConfigError: the lists are of two simulators, or `output` cannot be written.
+        TraceError: a folder has no list, lists have different copies, or a launch was traced in two runs.
+        ConfigError: the lists belong to two simulators, or `output` cannot be written.
     """
     lists, (tracer, *_) = zip(*map(_list_of, folders), strict=True)
     if len({path.name for path in lists}) > 1:

@@ -42,11 +42,12 @@ def write_output(
     numbers: np.ndarray | None = None,
     earlier: Path | None = None,
 ) -> list[Path]:
-    """Write a selection, the tracer's input files and the script into a new folder; returns the files.
+    """Write a selection (plan with the launches to trace), the tracer's input files, and a script that traces, into a new
+    folder. Returns the files.
 
     Args:
-        numbers: tracer numbers of the launches to trace now; by default all launches of the selection.
-        earlier: folder with the joined traces of the selection that this selection continues.
+        numbers: tracer's numbers of the launches to trace now; by default all launches of the selection.
+        earlier: folder with joined traces that this selection adds launches to.
 
     Raises:
         ConfigError: the folder cannot be made.
@@ -98,14 +99,14 @@ LANES = 32
 
 
 def tracing_costs(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str]:
-    """Sentences on the cost of tracing and simulating a selection, beside the cost of all launches.
+    """Sentences on the cost of tracing and simulating selected launches, compared with that of all launches.
 
     Times are those of the default simulator on one core.
 
     Args:
-        census: all launches, with counted instructions of warps where they are known.
-        drawn: int64 [n], launches of the first pass.
-        traced: bool [N].
+        census: all launches, with their warp instructions if known.
+        drawn: int64 [n], launches of the first pass (round of sampling).
+        traced: bool [N], True for launches to trace.
 
     >>> from kernelpoint.profiles import read_profile
     >>> import kernelpoint as kp

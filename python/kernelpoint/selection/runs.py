@@ -29,12 +29,12 @@ SHOWN = 3  # launches that a message names
 
 
 def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> Plan:
-    """Plan of a run of a selection: all launches of the census, some of which have traces.
+    """Plan of a run of which only selected launches were traced: all launches, those with traces marked.
 
     Raises:
-        ConfigError: another key does not go with a selection, or the host names no list, or several.
+        ConfigError: a key cannot be combined with a selection, or the simulator does not name exactly one trace list.
         PlanError: the selection was made for another run.
-        TraceError: list and census do not agree, or a launch of the first pass has no trace.
+        TraceError: the list does not agree with the selection, or a launch of the first pass (round of sampling) has no trace.
     """
     assert config.selection is not None
     for key in ("plan", "profile"):
@@ -86,11 +86,13 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
 
 
 def first_phase(design: Design, config: Config, program: Program, predictions: Repeated) -> TwoPhaseDesign | None:
-    """The traced launches as a first sample with predictions; None if a stratum or a take-all launch has no prediction.
+    """Two-phase design, with the traced launches as the first sample and their predictions as covariates; None if a stratum
+    (group sampled separately) or an always simulated launch has no prediction.
 
     Args:
-        program: program of the census, with `listed`.
-        predictions: predictions of the listed launches, in their order.
+        design: design by which the traced launches were drawn.
+        program: all launches, with the traced ones in `listed`.
+        predictions: predictions of the traced launches, in their order.
     """
     assert program.listed is not None
     observed, row = np.zeros(program.size, dtype=bool), np.full(program.size, -1)
@@ -108,10 +110,11 @@ def first_phase(design: Design, config: Config, program: Program, predictions: R
 
 
 def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
-    """Write the next selection beside one whose traces did not suffice; returns its file and the number of launches added.
+    """Write a further selection beside one whose traces did not suffice to meet the error budget. Returns its file, and the
+    number of launches to trace in addition.
 
     Args:
-        grown: engine with the sample sizes of the pass that could not begin.
+        grown: engine with the sample sizes of the pass (round of sampling) that lacks traces.
 
     Raises:
         PlanError, ConfigError: the selection cannot be written.
@@ -132,15 +135,17 @@ def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int
 
 
 def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
-    """Launch of the census for each trace of a list, int64 [n], and the traces.
+    """Index in the selection of each launch of a trace list, int64 [n], and the paths of the traces.
 
-    A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block must
-    agree.
+    A trace belongs to the launch with the number in its name (N of `kernel-N`, `Kernel<N>`). Name, grid and block must agree.
+
+    Args:
+        selection: all launches, and those to trace.
+        path: trace list, or its folder.
 
     Raises:
-        TraceError: a trace has no number or one that the census lacks, two have the same, they are not in order, or one is
-            of another launch than the census says; or launches of the first pass have no trace. The message names launch
-            and trace.
+        TraceError: names launch and trace. A trace has no number, an unknown one, one that occurs twice or out of order, or
+            another name or shape; or a launch of the first pass (round of sampling) has no trace.
 
     >>> from kernelpoint.selection import read_census
     >>> Path("drawn").mkdir()

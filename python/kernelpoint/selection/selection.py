@@ -20,11 +20,12 @@ from kernelpoint.selection.census import tracers
 
 @dataclass(frozen=True)
 class Selection(Plan):
-    """Plan of all launches of a census, from which the launches to trace were drawn. Its file has the program.
+    """Sampling plan made before tracing: all launches of the tracer's table, and those of them to trace. Its file contains the
+    launches.
 
     Attributes:
-        traced: bool [N], launches to trace.
-        spare: extra launches traced in each stratum, beyond those of the pass that the selection was made for.
+        traced: bool [N], True for launches to trace.
+        spare: launches to trace in each stratum (group sampled separately), per launch that the first sample needs there.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("example")
@@ -44,12 +45,14 @@ class Selection(Plan):
 
     @property
     def numbers(self) -> np.ndarray:
-        """int64 [n], ascending: numbers of the launches to trace, as the tracer counts."""
+        """Numbers that the tracer gives the launches to trace, int64 [n], ascending."""
         return np.unique(np.asarray(self.program.numbers)[self.traced])
 
     @property
     def strata(self) -> Design:
-        """The design, which is one of strata: no launch of a census has predictions."""
+        """Stratified design of the selection. No launch has a prediction before tracing, which the other kind of design
+        needs.
+        """
         assert isinstance(self.design, Design)
         return self.design
 
@@ -91,13 +94,15 @@ class Selection(Plan):
 
 
 def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
-    """Select launches of a census for tracing; returns the selection and the launches of its first pass, int64 [n].
+    """Select launches to trace. Returns the selection, and the indices of the launches in the first sample, int64 [n].
 
-    The policy makes its design as for a run with a profile and no traces: from names, shapes and neighbours; times,
-    where they are known, are the covariate.
+    The policy designs the sample from names, shapes and neighbours in the launch sequence; times, if known, are the covariate.
 
     Args:
-        spare: extra launches traced in each stratum, beyond those of the first pass.
+        census: the tracer's table of all launches.
+        config: configuration of the run.
+        spare: launches to trace in each stratum (group sampled separately), per launch that the first sample needs there.
+        log: function that receives lines for the user.
 
     Raises:
         ConfigError: the policy needs traces.
@@ -122,6 +127,6 @@ def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selec
 
 
 def engine_of(design: Design, config: Config) -> Engine:
-    """Make the engine of a design, which defines the order of draws."""
+    """Make the sampling engine of a design; it decides the order in which launches are drawn."""
     budget = config.error_budget
     return Engine(design, ErrorBudget(budget.relative_error, budget.confidence), "mean")

@@ -40,14 +40,13 @@ Counters = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Costs:
-    """Cost of a simulation: seconds on one core for a launch and for an instruction, right within a factor of three.
+    """Time that a simulator needs on one core, right within a factor of three.
 
     Attributes:
-        instructions: count of instructions to which the time is proportional: `thread_instructions`, or `instructions` (of
-            warps).
+        instructions: count that the time is proportional to: `thread_instructions`, or `instructions` (of warps).
         instruction: seconds for each instruction.
         launch: seconds for each launch.
-        latency: seconds for the constant latency of each launch, which only a full run simulates.
+        latency: seconds to simulate the constant latency of a launch; only a full run simulates it.
     """
 
     instructions: str
@@ -56,26 +55,31 @@ class Costs:
     latency: float = 0.0
 
     def seconds(self, launches: int, instructions: float, is_full_run: bool = False) -> float:
-        """Seconds to simulate these launches with this total of instructions."""
+        """Seconds to simulate `launches` launches with `instructions` instructions in total. `is_full_run`: launch latencies
+        are simulated too.
+        """
         each = self.launch + (self.latency if is_full_run else 0.0)
         return each * launches + self.instruction * instructions
 
 
 @dataclass(frozen=True)
 class Tracer:
-    """Interface to a simulator's tracer: the census it writes, the input it takes, and the lists it makes.
+    """Interface to the tracer of a simulator: the census (table of all launches) it writes, its input files, and its trace
+    lists.
 
     Attributes:
         first: number that the tracer gives the first launch of a CUDA context.
         census: profile format of the tracer's census.
-        tool: file name of the tracer's shared object.
+        tool: file name of the tracer's shared library.
         variables: environment variables in the usage line of the script.
-        input_files: function of the strata (int [N], -1 for take-all units) and the launches to trace (bool [N]); returns name
-            and text of each file that selects these launches for the tracer.
+        input_files: function of the strata (int [N], group of each launch that is sampled separately, -1 for launches that are
+            always simulated) and the launches to trace (bool [N]); returns name and text of each file that selects these
+            launches for the tracer.
         script: lines of a shell script that trace the launches selected by `input_files` into folders `run-*/traces`.
         list_name: file name of the tracer's lists.
         list_head: lines of a list before its launches.
-        list_entry: function of a trace; returns the path to which a joined list links, and the line of the trace in the list.
+        list_entry: function of a trace; returns the path of a link to it in a joined list, and the line of the trace in the
+            list.
         beside_list: names of further files in the folder of a list.
     """
 
@@ -93,11 +97,11 @@ class Tracer:
 
 @dataclass(frozen=True)
 class CoreModel:
-    """Model of a simulator's own cores, used together with the fast model.
+    """Model of a simulator's cores, used together with the fast model (KernelPoint's analytic GPU model).
 
     Attributes:
         version: number raised whenever the predictions of the model change.
-        replications: number of runs of a list whose mean is the prediction.
+        replications: number of simulated runs of a list whose mean is the prediction.
         predict: function that returns the counters of every launch, and the states of the cores before launches, for `Replay`.
     """
 
@@ -108,33 +112,32 @@ class CoreModel:
 
 @dataclass(frozen=True)
 class Simulator:
-    """Everything that other modules ask about one simulator. The defaults are for an unknown simulator.
+    """Properties of one simulator that other modules ask for. The defaults are those of an unknown simulator.
 
     Attributes:
-        name: name that the simulator states at the ABI (`Host.simulator`); also the name of its package here.
+        name: name that the simulator states through the C interface; also the name of its package here.
         title: name of the simulator in messages.
-        next_steps: commands that follow `kernelpoint file init`.
+        next_steps: commands to print after `kernelpoint file init`.
         configuration: stem of the file names of the simulator's configurations, if all have the same stem.
-        costs: cost of a simulation; None if unknown.
+        costs: time of a simulation; None if unknown.
         tracer: the simulator's tracer; None if it has none.
-        checks: checks of admission for inputs that the simulator stops at or ignores.
-        profile_formats: formats of the simulator's output and of its tracer's census.
+        checks: input checks for lists and traces on which the simulator stops, or parts of which it ignores.
+        profile_formats: formats of the simulator's output and of its tracer's table of launches.
         cores: model of the simulator's cores; None if the fast model predicts them.
-        convert: function of (source, output, level of compression, progress) that converts traces of another simulator to this
-            simulator's layout; returns lines for the user.
-        launch_latency: function of the simulator's options; returns the constant latency of each launch in cycles.
-        architecture: function of the options; returns the architecture of the code to simulate (70: sm_70), 0 if the options do
-            not state it.
-        clock: function of the options; returns the clock of the SMs in MHz, None if the options do not state it.
-        sms: function of the options; returns the number of SMs, 0 if the options do not state it.
-        in_its_terms: function of the fast model's predictions, the options, and cycles without the constant latency; returns
-            those counters of the simulator that are sums of predictions or depend on options.
-        in_proportion: predicted counter -> counters of the simulator that are proportional to it within each kernel.
-        kept_state: function of the bytes in which the hook describes state between launches (kp_kept.bytes); returns fields of
-            HostInfo.
-        replayed_bytes: function of a Replayed; returns bytes for the hook (kp_replay.bytes).
-        not_restored: counter -> relative standard deviation of its total due to state that replay does not restore; inf: no
-            bound is stated. Counters have the fast model's or the simulator's name.
+        convert: function of (source, output, level of compression, progress) that converts traces of another simulator for this
+            one; returns lines for the user.
+        launch_latency: function of the simulator's options; returns the constant cost of each launch in cycles.
+        architecture: function of the options; returns the architecture of the code to simulate (70: sm_70), 0 if not stated.
+        clock: function of the options; returns the clock of the SMs in MHz, None if not stated.
+        sms: function of the options; returns the number of SMs, 0 if not stated.
+        in_its_terms: function(predictions, options, cycles), where `cycles` leave out the launch latency; returns the values of
+            the simulator's counters that are computed from predictions or options.
+        in_proportion: for each predicted counter, the simulator's counters that are proportional to it within each kernel.
+        kept_state: function of the bytes with which the hook (the code that the patch adds to the simulator) describes the
+            state that stays between launches; returns fields of HostInfo.
+        replayed_bytes: function of the state to restore (a Replayed); returns the bytes for the hook.
+        not_restored: relative standard deviation of a counter's total due to state that is not restored before a launch, by the
+            fast model's or the simulator's name of the counter; infinite: no bound is stated.
     """
 
     name: str
@@ -163,7 +166,7 @@ DEFAULT = "accelsim"  # the simulator whose traces and costs stand for those of 
 
 @cache
 def simulators() -> tuple[Simulator, ...]:
-    """List all known simulators by name.
+    """All simulators that KernelPoint knows, sorted by name.
 
     >>> {"accelsim", "macsim"} <= {one.name for one in simulators()}
     True
@@ -173,7 +176,7 @@ def simulators() -> tuple[Simulator, ...]:
 
 @cache
 def simulator(name: str) -> Simulator:
-    """Look up a simulator by name; an unknown name gives the defaults.
+    """Properties of a simulator, looked up by name; an unknown name gives the defaults.
 
     >>> simulator("macsim").title, simulator("mine").title
     ('MacSim', '')
@@ -182,7 +185,7 @@ def simulator(name: str) -> Simulator:
 
 
 def simulator_of(paths: Sequence[str]) -> Simulator:
-    """Simulator whose trace format the first trace has; without traces that of `DEFAULT`.
+    """Simulator that reads traces in the format of the first path; `DEFAULT` without paths.
 
     >>> simulator_of(["Kernel7/trace.txt"]).title, simulator_of([]).title
     ('MacSim', 'Accel-Sim')
@@ -191,7 +194,7 @@ def simulator_of(paths: Sequence[str]) -> Simulator:
 
 
 def options_of(text: str) -> dict[str, str]:
-    """Parse a simulator's configuration into option -> value: lines `-key value`, `key value` or `key: value`.
+    """Parse a simulator's configuration into values by option. Lines are `-key value`, `key value` or `key: value`.
 
     >>> options_of("-n_clusters 80\\nl2_size: 6291456")
     {'-n_clusters': '80', 'l2_size': '6291456'}
@@ -205,7 +208,7 @@ def options_of(text: str) -> dict[str, str]:
 
 
 def whole(options: Options, key: str, otherwise: int = 0) -> int:
-    """Integer value of an option; a comment may follow it.
+    """Integer value of the option `key`; text after it is ignored. `otherwise` if the option is missing.
 
     >>> whole({"-clusters": "80 # clusters"}, "-clusters"), whole({}, "-cores", 1)
     (80, 1)

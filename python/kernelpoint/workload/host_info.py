@@ -22,7 +22,9 @@ MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; coun
 
 @dataclass(frozen=True)
 class HostInfo:
-    """Description of the simulator: the fields of `kp_host` (kernelpoint/abi.h) and `kp_kept` (state.h) as Python values."""
+    """Description of a simulator (host) as Python values: the fields of `kp_host` (kernelpoint/abi.h) and `kp_kept`
+    (kernelpoint/state.h).
+    """
 
     simulator: str
     version: str = ""
@@ -54,34 +56,38 @@ class HostInfo:
 
     @property
     def can_replay(self) -> bool:
-        """True if the simulator applies replayed accesses and there is a trace list to replay."""
+        """True if the simulator can restore its caches from memory accesses of earlier launches, and there is a trace list with
+        these accesses.
+        """
         return self.state_lines > 0 and None not in self.list_paths
 
     @property
     def restores_state(self) -> bool:
-        """True if each sampled launch begins in the state that earlier launches leave, by replay or by the simulator itself."""
+        """True if each sampled launch begins with the caches that earlier launches leave, because KernelPoint or the simulator
+        restores them.
+        """
         return self.can_replay or self.restores
 
     @cached_property
     def launch_latency(self) -> int:
-        """Constant cycles of each launch, as stated, else from the simulator's options; 0 if there are none."""
+        """Constant cost of each launch in cycles, as the simulator states it, or else from its options; 0 if it has none."""
         if self.stated_latency is not None:
             return self.stated_latency
         return simulator(self.simulator).launch_latency(options_of(self.configuration))
 
     @property
     def counters(self) -> tuple[str, ...] | None:
-        """Counters of every result, cycles and instructions first; None if the simulator does not name them."""
+        """Names of the counters in every result, cycles and instructions first; None if the simulator does not name them."""
         if self.counter_names is None:
             return None
         return ("cycles", "instructions", *self.counter_names, *((ACTIVE_CYCLES,) if self.launch_latency else ()))
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
-        """Make the description from a mapping of fields that the C++ side sends; missing fields keep their defaults.
+        """Make the description from the fields that the C++ side sends. Missing fields keep their defaults.
 
         Raises:
-            HostError: the number of processes, of launches or of a GPU's parts exceeds its limit.
+            HostError: the number of processes, of launches or of a GPU's units exceeds its limit.
         """
         values = dict(info)
         stated = bytes.fromhex(values.pop("state_bytes", ""))

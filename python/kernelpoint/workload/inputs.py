@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Need(enum.Enum):
-    """Inputs that a policy's design may need.
+    """Kinds of input that a sampling policy may need: traces, embeddings, the fast model's predictions, a profile.
 
     >>> [need.value for need in Need]
     ['traces', 'embeddings', 'model', 'profile']
@@ -38,9 +38,9 @@ class Need(enum.Enum):
 
 
 def why_no_cells(config: Config, program: Program) -> str | None:
-    """Reason why the estimate of a run cannot use predictions of launches, from any source; None if it can.
+    """Reason why a run's estimate cannot use predictions of launches, whatever their source; None if it can.
 
-    Predictions serve the total of one application, estimated by regression.
+    Predictions are used only for the total of one application, estimated by regression.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.program import Program
@@ -57,7 +57,8 @@ def why_no_cells(config: Config, program: Program) -> str | None:
 
 
 def why_unassisted(config: Config, program: Program) -> str | None:
-    """Reason why the estimate of a run does not use the fast model's predictions; None if it does.
+    """Reason why a run's estimate does not use predictions of the fast model (KernelPoint's analytic GPU model); None if it
+    does.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.program import Program
@@ -73,13 +74,13 @@ def why_unassisted(config: Config, program: Program) -> str | None:
 
 @dataclass(frozen=True)
 class Available:
-    """Inputs that are available to a policy.
+    """Inputs that are available to a sampling policy.
 
     Attributes:
-        profile: launches with names, times or counters of the profile that the user named, or None.
+        profile: launches with names, times or counters, from the profile that the user named, or None.
         traces: True if the trace of every launch is on disk.
-        model: True if the estimate may rest on the fast model's predictions.
-        why_no_model: reason why the estimate may not rest on these predictions (`why_unassisted`), or None.
+        model: True if the estimate may use the fast model's predictions.
+        why_no_model: reason why the estimate may not use these predictions, or None.
 
     >>> Available(traces=True).model
     False
@@ -92,7 +93,7 @@ class Available:
 
     @classmethod
     def of(cls, program: Program, config: Config) -> Available:
-        """Inputs that are available before any trace is read."""
+        """Inputs that are available for a run, before any trace is read."""
         reason = why_unassisted(config, program)
         return cls(program if program.source else None, program.has_traces, reason is None, reason)
 
@@ -101,7 +102,10 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     """Raise an error if an input that a policy needs is missing.
 
     Args:
-        option: name of the user's option for a profile, for messages.
+        policy: name of the sampling policy.
+        needs: kinds of input that the policy needs.
+        available: inputs that are available.
+        option: name of the option by which the user gives a profile, for messages.
 
     Raises:
         PolicyError: the policy needs a profile, and no profile was named.
@@ -122,7 +126,7 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
 
 
 def require(program: Program, policy: str, *needs: Need) -> None:
-    """Raise an error in the name of a policy if a program lacks one of these inputs.
+    """Raise an error that names a policy if the program lacks an input. `needs` are the kinds of input.
 
     Raises:
         PolicyError: an input is missing.
@@ -141,7 +145,11 @@ def require(program: Program, policy: str, *needs: Need) -> None:
 
 
 def known_times(program: Program, policy: str) -> tuple[np.ndarray, np.ndarray]:
-    """Times known before the run, float64 [N], and whether each launch has one, bool [N].
+    """Times of the launches from a profile, float64 [N], and True for launches with a time, bool [N].
+
+    Args:
+        program: launches with the times.
+        policy: name of the sampling policy, for messages.
 
     Raises:
         PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
@@ -173,12 +181,14 @@ def complete(
     log: Log,
     pool: Pool | None = None,
 ) -> Program:
-    """Read the inputs that a program still lacks; existing ones are kept.
+    """Program with the inputs that it lacks: traces are read, embeddings and predictions are computed. Inputs that it has are
+    kept.
 
     Args:
-        needs: inputs of a policy; all are available (`check_available`).
-        encoder: checkpoint and bound on nodes of the embeddings.
-        pool: workers that read, embed and predict instead of this process.
+        needs: kinds of input to add; all must be available (`check_available`).
+        encoder: checkpoint of the embeddings, and the largest number of graph nodes in one batch.
+        log: function that receives lines for the user.
+        pool: worker processes that read, embed and predict; None: this process does so.
 
     Raises:
         TraceError: no launch can be read.
@@ -215,7 +225,8 @@ def complete(
 
 @dataclass(frozen=True, eq=False)
 class FastModel:
-    """Fast model as the source of predictions. Its configuration is determined, and printed, at the first use.
+    """Fast model (KernelPoint's analytic GPU model) as the source of predictions. Its configuration is chosen, and printed, at
+    the first use.
 
     Attributes:
         setting: value of the key `fast_model`: `auto`, or a file.
@@ -235,13 +246,15 @@ class FastModel:
 
     @property
     def launch_latency(self) -> float:
-        """Constant cycles of each launch in the simulator."""
+        """Constant cost of each launch in the simulator, in cycles."""
         return float(self.simulator.launch_latency)
 
     @cached_property
     def configuration(self) -> Configuration:
-        """Simulated GPU as a configuration of the fast model. Raises ConfigError if the file or the simulator's options are
-        refused.
+        """Configuration of the fast model for the simulated GPU.
+
+        Raises:
+            ConfigError: the file, or the simulator's options, are refused.
         """
         from kernelpoint.fast_model import configuration_for
 
@@ -251,7 +264,9 @@ class FastModel:
         )
 
     def dependencies(self) -> dict[str, str]:
-        """Everything that predictions depend on besides the launches, by name, for a plan's origin and the journal."""
+        """Names and values of all settings that the predictions depend on, apart from the launches. The journal and the plan
+        store them, to tell whether a plan still fits.
+        """
         from kernelpoint.fast_model import MODEL_VERSION
 
         configuration = self.configuration
@@ -259,10 +274,12 @@ class FastModel:
 
 
 def with_predictor(program: Program, setting: str, simulator: HostInfo, log: Log) -> Program:
-    """Add the fast model as a source of predictions to a program, unless it is off or a list is missing on the disk.
+    """Add the fast model (KernelPoint's analytic GPU model) to a program as the source of predictions, unless it is off or
+    traces are missing.
 
     Args:
         setting: `auto`, `off`, or a file; see :func:`kernelpoint.fast_model.configuration_for`.
+        simulator: description of the simulator.
 
     Raises:
         ConfigError: the file is refused.
@@ -280,7 +297,10 @@ def with_predictor(program: Program, setting: str, simulator: HostInfo, log: Log
 
 
 def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
-    """Add predictions of each launch to a program: made or read from the cache, under the simulator's counter names.
+    """Add predictions of each launch to a program, computed or read from the cache, under the counter names of the simulator.
+
+    Args:
+        pool: worker processes that predict; None: this process does so.
 
     >>> host = HostInfo("mine", list_paths=("traces/kernelslist.g",))
     >>> program = with_predictor(program_of(host, seed=0), "v100", host, print)
@@ -307,10 +327,12 @@ def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
 
 
 def usable(predictions: Mapping[str, np.ndarray], mask: np.ndarray) -> Repeated:
-    """Predictions that can be covariates, by counter; 0 for launches that are not `mask`.
+    """Predictions, by counter, with 0 for launches that are not in `mask`. Counters with a prediction that is not finite are
+    left out.
 
     Args:
-        mask: bool [N], launches that are predicted.
+        predictions: float64 [N] of each counter.
+        mask: bool [N], True for launches with predictions.
 
     >>> counters = Repeated(None, {"cycles": np.array([7.0, np.nan]), "l2_misses": np.array([2.0, np.nan])})
     >>> usable(counters, np.array([True, False]))["l2_misses"].tolist()
@@ -325,8 +347,8 @@ def usable(predictions: Mapping[str, np.ndarray], mask: np.ndarray) -> Repeated:
 
 
 def as_times(program: Program) -> Program:
-    """Program with its predictions in the place of a profile, for policies that plan from times; launches without a
-    prediction have no name.
+    """Program whose profiled times are the predictions, for policies that plan from times. Launches without a prediction get an
+    empty name, by which the policies treat them as not profiled.
     """
     assert program.predictions is not None
     source, counters = program.predictor, program.predictions
@@ -345,8 +367,8 @@ def as_times(program: Program) -> Program:
 
 
 def labelled(program: Program) -> Program:
-    """Program with names and shapes from the headers of its traces, where every launch has one; an unreadable trace matches
-    no launch.
+    """Program with names and shapes from the headers of its traces, if every launch has a trace. The name of an unreadable
+    trace is one that no kernel has.
 
     >>> from kernelpoint.traces import read_trace_list
     >>> labelled(read_trace_list("traces/kernelslist.g")).names.distinct
@@ -360,13 +382,17 @@ def labelled(program: Program) -> Program:
 
 
 def aligned(profile: Program, program: Program, log: Log, accepted: Collection[str] = ()) -> Program:
-    """Profile sorted so that row i belongs to launch i of a program; `log` prints the rows and launches without a counterpart.
+    """Profile with its rows sorted, so that row i belongs to launch i of a program.
 
-    A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
-    from the traces.
+    A profile without names and shapes (a journal, the output of some simulators) is matched by position, and gets names and
+    shapes from the traces.
+
+    Args:
+        log: function that receives lines on rows and launches without a counterpart.
+        accepted: kinds of defects that the user accepts.
 
     Raises:
-        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+        ProfileError: fewer than half of the launches (or of the rows, if there are fewer rows) have a counterpart.
 
     >>> from kernelpoint.profiles import read_profile
     >>> from kernelpoint.traces import read_trace_list
@@ -385,13 +411,17 @@ def aligned(profile: Program, program: Program, log: Log, accepted: Collection[s
 
 
 def with_profile(program: Program, config: Config, log: Log, pool: Pool | None = None) -> Program:
-    """Add the times and counters of the profile that the configuration names, if any, to a program.
+    """Add the times and counters of the profile that the configuration names to a program. Without one, return the program.
 
-    `profile: model` takes the fast model's predictions. With a trace list, the rows are matched with its launches; `log` prints
-    the rows without a launch. Without one the profile has to have exactly one row per launch.
+    `profile: model` uses predictions of the fast model. If there is a trace list, rows are matched with its launches. Without a
+    list, the profile must have one row for each launch.
+
+    Args:
+        log: function that receives lines on rows without a launch.
+        pool: worker processes that predict; None: this process does so.
 
     Raises:
-        ProfileError: the file cannot be read, or does not fit the launches; or the model has nothing to predict.
+        ProfileError: the file cannot be read or does not fit the launches, or the model has no traces to predict from.
 
     >>> import pathlib
     >>> from kernelpoint.config import parse_config
@@ -428,14 +458,16 @@ def with_profile(program: Program, config: Config, log: Log, pool: Pool | None =
 
 
 def program_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Program:
-    """Make the program of a run: launches of all processes, and where the plan's inputs come from (fast model, profile).
+    """Make the program (table of launches) of a run, with its profile and its source of predictions.
 
     Args:
-        pool: workers that read, embed and predict instead of this process.
+        config: configuration of the run.
+        host: description of the simulator, with its trace lists.
+        pool: worker processes that read, embed and predict; None: this process does so.
 
     Raises:
         TraceError: a trace list cannot be read.
-        ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
+        ConfigError, ProfileError: the configuration of the fast model, or the profile, is refused.
 
     >>> from kernelpoint.config import parse_config
     >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
@@ -447,11 +479,16 @@ def program_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = No
 
 
 def program_of(host: HostInfo, seed: int) -> Program:
-    """Make the program of a run from its lists, else from the launches that the simulator describes, else from their number.
+    """Make the program (table of launches) of a run from the first of these that exists: its trace lists; the simulator's
+    descriptions of launches; their number.
+
+    Args:
+        host: description of the simulator.
+        seed: the user's seed.
 
     Raises:
         TraceError: a trace list cannot be read.
-        ConfigError, HostError: the number of launches is unknown, or not that of the list.
+        ConfigError, HostError: the number of launches is unknown, or differs from that of the list.
 
     >>> program_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5

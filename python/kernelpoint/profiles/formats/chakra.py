@@ -19,12 +19,14 @@ ROOT = "[pytorch|profiler"  # begin of the names of nodes that stand for a whole
 
 
 class Chakra(ProfileFormat):
-    """Format of Chakra traces: nodes of type COMP_NODE that are not on the CPU, in the order of their ids. Collectives are
-    left out.
+    """Format of Chakra execution traces. Launches are the nodes of type COMP_NODE that are not on the CPU, in the order of
+    their ids. Collectives are left out.
 
-    The range of a kernel consists of the annotations on which its node has a control dependency, and of the outermost operator
-    in the innermost annotation. A node with a non-empty attribute `op_schema` is an operator. Times are in whole microseconds,
-    unless KernelPoint wrote the trace. Chakra traces contain no grids.
+    The range of a kernel (its place in the model's code) has two parts: the annotations on which the kernel's node has a
+    control dependency, and the outermost operator in the innermost annotation. An operator is a node with a non-empty attribute
+    `op_schema`.
+
+    Times are in whole microseconds, unless KernelPoint wrote the trace. Grids are not in the file.
     """
 
     description = "Chakra execution trace"
@@ -135,14 +137,14 @@ def read_trace(path: Path) -> tuple[Any, list[Any]]:
 
 
 def write_trace(file: BinaryIO, metadata: Any, nodes: Iterable[Any]) -> None:
-    """Write a Chakra execution trace: the metadata, then each node, as protobuf messages after their lengths."""
+    """Write a Chakra execution trace: the metadata, then each node, each as a protobuf message with its length before it."""
     for message in (metadata, *nodes):
         data = message.SerializeToString()
         file.write(_varint(len(data)) + data)
 
 
 def value_of(message: Any, name: str, default: Any = None) -> Any:
-    """Value of an attribute of a node, or of the metadata."""
+    """Value of an attribute of a Chakra node, or of the metadata; `default` if it is missing."""
     for attribute in message.attr:
         if attribute.name == name:
             kind = attribute.WhichOneof("value")
@@ -151,14 +153,16 @@ def value_of(message: Any, name: str, default: Any = None) -> Any:
 
 
 def set_value(message: Any, name: str, **value: Any) -> None:
-    """Set an attribute of a node; an attribute of the same name is replaced: `set_value(node, "is_cpu_op", bool_val=False)`."""
+    """Set an attribute of a Chakra node, in place of an attribute of the same name: `set_value(node, "is_cpu_op",
+    bool_val=False)`.
+    """
     kept = [attribute for attribute in message.attr if attribute.name != name]
     del message.attr[:]
     message.attr.extend([*kept, schema().AttributeProto(name=name, **value)])
 
 
 def is_kernel(node: Any) -> bool:
-    """True if a node is a computing kernel: on the GPU, and no communication."""
+    """True if a Chakra node is a kernel that computes: it is on the GPU and is no communication."""
     return node.type == COMP and not value_of(node, "is_cpu_op", False)
 
 

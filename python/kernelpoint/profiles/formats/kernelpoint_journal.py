@@ -13,19 +13,19 @@ from kernelpoint.program import Program, ProgramBuilder
 
 
 class KernelPointJournal(TextFormat):
-    """Format of KernelPoint's journals: counters of a full run (policy `all`).
+    """Format of KernelPoint's journals (records of a run): counters of a run that simulated every launch.
 
-    Launches are in the order of processes, then of launch indices. A journal contains no kernel names.
+    Launches are in the order of processes, then of launch indices. Kernel names are not in the file.
 
     Raises:
-        ProfileError: the journal is damaged, or its run was sampled, so that some launches have no result.
+        ProfileError: the journal is damaged, or some launches of its run were not simulated.
     """
 
     description = "journal"
     recognised = SIGNATURE, r'{"type":"run"'
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open journal; messages call it `source`."""
+        """Read the profile in an open journal. `source` is the name of the file in messages."""
         try:
             records, _ = parse(file.read().encode(), source)
         except JournalError as error:

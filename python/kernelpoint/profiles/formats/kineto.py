@@ -26,15 +26,19 @@ LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for dam
 
 
 class Kineto(TextFormat):
-    """Format of PyTorch's profiler (JSON): events of category `kernel`. `gpu_memcpy` and `gpu_memset` are counted as left out.
+    """Format of PyTorch's profiler (JSON). Launches are the events of category `kernel`; `gpu_memcpy` and `gpu_memset` are
+    counted as left out.
 
-    The file states times in microseconds. Launches are ordered by correlation id (CUDA call), then by start. The file is read
-    event by event and is never in memory as a whole.
+    Launches are ordered by correlation id (number of the CUDA call), then by start. The file is read event by event and is
+    never in memory as a whole.
 
-    The range of a kernel consists of events that were open on the launching thread: `record_function` events (category
-    user_annotation), `nn.Module` calls (python_function, written with the option `with_modules` or `with_stack` of the
-    profiler), and the outermost operator (cpu_op) inside the innermost module. Another thread launches the kernels of the
-    backward pass, so their ranges contain operators but no modules.
+    The range of a kernel (its place in the model's code) consists of the events that were open on the launching thread:
+
+    * `record_function` events (category user_annotation);
+    * calls of `nn.Module` (category python_function, written with the profiler's option `with_modules` or `with_stack`);
+    * the outermost operator (category cpu_op) inside the innermost module.
+
+    Kernels of the backward pass are launched by another thread, so their ranges contain operators but no modules.
 
     Raises:
         ProfileError: the file is no trace of the PyTorch profiler, ends in the middle of an event, or an event lacks its time.
@@ -45,7 +49,7 @@ class Kineto(TextFormat):
     ranges = "PyTorch profiler JSON with modules, annotations or operators"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in open JSON of PyTorch's profiler; messages call it `source`."""
+        """Read the profile in the open JSON file of PyTorch's profiler. `source` is the name of the file in messages."""
         builder, opened = ProgramBuilder(source), _Opened()
         orders = array("q")  # correlation of each kernel
         replays: set[int] = set()  # correlations of calls that replay a graph
@@ -133,7 +137,7 @@ def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> i
 
 
 def correlation_of(event: dict[str, Any]) -> int:
-    """Number of the CUDA call that an event belongs to; 0 if it has none."""
+    """Correlation id of a profiler event: the number of the CUDA call that it belongs to; 0 if it has none."""
     about = _arguments(event)
     return integer(about.get("correlation", about.get("correlation_id", 0)))
 
@@ -143,12 +147,12 @@ def _arguments(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def integer(value: Any) -> int:
-    """Integer in an event, which may be text; UNKNOWN if it is no integer."""
+    """Integer in a profiler event, given as a number or as text; UNKNOWN if it is no integer."""
     return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdigit()) else UNKNOWN
 
 
 def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
-    """Decode the objects of the array `traceEvents` (or of a top-level array) one at a time."""
+    """Iterator over the objects of the JSON array `traceEvents` (or of a top-level array), decoded one at a time."""
     decode = json.JSONDecoder(strict=False).raw_decode  # some versions write names with control characters
     text, position = _open_array(file, source)
     while True:

@@ -24,11 +24,12 @@ _INTEGERS, _END = {int}, (int, type(None))
 
 
 class NsightSystemsSqlite(ProfileFormat):
-    """Format of Nsight Systems' SQLite exports: table CUPTI_ACTIVITY_KIND_KERNEL, names from StringIds.
+    """Format of Nsight Systems' SQLite exports. Launches are the rows of the table CUPTI_ACTIVITY_KIND_KERNEL, with names from
+    StringIds.
 
-    Mangled names are preferred if the export has them, because they match trace lists exactly. Times are in ns. The range of a
-    kernel consists of the NVTX ranges (table NVTX_EVENTS) that were open on the launching thread at the time of its CUDA call
-    (table CUPTI_ACTIVITY_KIND_RUNTIME, by correlation id).
+    Mangled names are used if the export has them, because they equal those in trace lists. The range of a kernel (its place in
+    the program's code) consists of the NVTX ranges (table NVTX_EVENTS) that were open on the launching thread at the time of
+    the kernel's CUDA call (table CUPTI_ACTIVITY_KIND_RUNTIME, matched by correlation id).
 
     Raises:
         ProfileError: the file is no Nsight Systems export, or contains no kernels.
@@ -66,7 +67,7 @@ DEFAULTS = {
 
 
 def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T:
-    """Open an export, call `read` with the database and its name, and return the result.
+    """Open an SQLite export of Nsight Systems, call the function `read` with the database and its name, and return the result.
 
     Raises:
         ProfileError: the export cannot be read, or a query takes more steps than the size of the file allows.

@@ -32,22 +32,22 @@ _DIGITS = re.compile(r"[-\d.,\s'\u2019]*\d[-\d.,\s'\u2019]*")
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of one tool's table, in lower case and without units.
+    """Description of one tool's table of launches: which column has which property. Column names are in lower case and without
+    units.
 
     Attributes:
         title: name of the kind of table in messages.
         signs: columns that identify the kind; the first kind whose signs are all in the header is used.
-        columns: property of a launch -> its column. Properties: name, start, end, duration, grid, block, registers, shared,
-            stream, order, device, process, trace. `grid` and `block` have one column of text or three of numbers; if the column
-            of the grid is in brackets, a row without a grid is no launch. The columns of `shared`, any number of them, are
-            added.
+        columns: column of each property of a launch (name, start, end, duration, grid, block, registers, shared, stream, order,
+            device, process, trace). `grid` and `block` have one column of text or three of numbers. If the column of the grid
+            is in brackets, a row without a grid is no launch. Several columns of `shared` are added.
         metrics: columns of the name, value and unit of a metric, in a table with one row for each metric of a launch.
-        units: units of the columns whose unit the file does not state.
+        units: units of columns whose unit the file does not state.
         counts_threads: True if the grid counts threads, not CTAs.
         has_counters: True if every other column is a counter.
         is_numbered: True if each number of `order` belongs to one launch.
-        only: a column, and the value that it has in rows of launches.
-        refused: reason why the table contains no single launches, and the export to use instead; empty for a table of launches.
+        only: a column, and its value in rows that are launches.
+        refused: for a table without single launches: the reason, and the export to use instead; else empty.
     """
 
     title: str
@@ -124,13 +124,14 @@ METRICS = {"Duration": DURATION, "gpu__time_duration.avg": DURATION, "Elapsed Cy
 
 
 class Tables(TextFormat):
-    """Format of text tables of several tools, separated by commas, semicolons or tabs.
+    """Format of text tables that several profilers write, separated by commas, semicolons or tabs.
 
-    Lines before the header and lines that begin with `==` are skipped: the tool or the program printed them. Units are read
-    from the names of columns, from a line below them, from the values, or from the `units` of the table. Times are converted to
-    ns, sizes to bytes, and counts of ncu to numbers without prefix. Rows of copies and memsets are left out. In a table
-    separated by semicolons a comma is the decimal point; elsewhere a comma that separates neither fields nor thousands is
-    refused.
+    * Lines before the header, and lines that begin with `==`, are skipped: the tool or the program printed them.
+    * Units come from the names of columns, from a line below them, from the values, or from the `units` of the table. Times are
+      converted to ns, sizes to bytes, and counts of Nsight Compute to numbers without prefix.
+    * Rows of copies and memsets are left out.
+    * In a table separated by semicolons a comma is the decimal point. Elsewhere a comma inside a number must separate
+      thousands.
 
     Raises:
         ProfileError: a row has another number of fields than the header, a field is no number, or the table is a summary.
@@ -140,7 +141,9 @@ class Tables(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """STRUCTURE (recognised by its layout) if one of the first lines is the header of a known table."""
+        """Certainty that a file is a text table of a profiler: STRUCTURE if one of its first lines is the header of a known
+        table.
+        """
         lines = beginning.text.split("\n")
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 
@@ -398,7 +401,11 @@ class _Rows:
 
 
 def exact(text: str, digits: int, where: str) -> int:
-    """Parse a number exactly, shift its decimal point by `digits`, and round: clock values have more digits than a float.
+    """Parse a decimal number exactly, multiply it by 10 to the power `digits`, and round it to an integer. Clock values have
+    more digits than a float.
+
+    Args:
+        where: place in the file, for messages.
 
     >>> exact("1661203462600478.25", 3, "x:1"), exact("1,000", 0, "x:1")
     (1661203462600478250, 1000)
@@ -466,9 +473,12 @@ def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
 def number(text: str, where: str, allow_empty: bool = False) -> float:
     """Parse a number, with or without commas between thousands.
 
+    Args:
+        where: place in the file, for messages.
+        allow_empty: True to read empty text as nan.
+
     Raises:
-        ProfileError: the text is no number, or has a comma that separates no thousands: 5,45 with a decimal comma would be read
-            as 545.
+        ProfileError: the text is no number, or has a comma that does not separate thousands: 5,45 would be read as 545.
 
     >>> number("1,234.5", "x:1")
     1234.5
@@ -491,7 +501,8 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
 
 
 def shape(text: str, where: str) -> tuple[int, int, int]:
-    """Parse the three sizes of a grid or block in any notation of the profilers.
+    """Parse the three extents of a grid or block in any notation of the profilers. `where` is the place in the file, for
+    messages.
 
     >>> shape("88497x1x1", "x:1"), shape("(128, 1, 1)", "x:1"), shape("  64    1    1", "x:1"), shape("7", "x:1")
     ((88497, 1, 1), (128, 1, 1), (64, 1, 1), (7, 1, 1))
@@ -508,7 +519,7 @@ def shape(text: str, where: str) -> tuple[int, int, int]:
 
 
 def whole_number(text: str, where: str) -> int:
-    """Parse an integer; UNKNOWN if the field is empty."""
+    """Parse an integer; UNKNOWN if the text is empty. `where` is the place in the file, for messages."""
     if not text.strip():
         return UNKNOWN
     value = number(text, where)

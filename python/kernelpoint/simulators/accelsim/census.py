@@ -16,12 +16,12 @@ _FILE = re.compile(r"kernel-(\d+)(-ctx_\w+)?")
 
 
 class AccelSimCensus(TextFormat):
-    """Format of the census of Accel-Sim's tracer, `stats_ctx_0x...` (`stats.csv` before version 2.0): name and shape of each
-    launch of a CUDA context.
+    """Format of the census (table of all launches) that Accel-Sim's tracer writes for a CUDA context: `stats_ctx_0x...`
+    (`stats.csv` before version 2.0).
 
-    The tracer writes it for every launch, whichever it traces; a range beyond the last launch traces none. Launches are
-    numbered from 1 without gaps. Names are mangled. Instructions (of warps) are known of traced launches only; the counter
-    `warp_instructions` is nan for the others.
+    The census contains every launch, traced or not; with a trace range beyond the last launch, the tracer writes only the
+    census. Launches are numbered from 1 without gaps. Names are mangled. Warp instructions are known of traced launches only;
+    the counter `warp_instructions` is nan for the others.
 
     Raises:
         ProfileError: a row is malformed or a launch is missing.
@@ -31,7 +31,9 @@ class AccelSimCensus(TextFormat):
     recognised = SIGNATURE, "kernel id, kernel mangled name, grid_dimX"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the census in an open file; messages call it `source`."""
+        """Read the tracer's census (one row for each launch: name, grid, block) from an open file. `source` is the name of the
+        file in messages.
+        """
         builder = ProgramBuilder(source)
         file.readline()
         expected, first = FIRST, None

@@ -23,7 +23,7 @@ _RAW = re.compile(r"(kernel-\d+.*)\.trace(?:\.xz|\.gz)?")
     table=CHECKS,
 )
 def single_warp_exits(listed: ListFiles) -> Case | None:
-    """Find blocks of one warp whose lanes leave at different EXIT instructions, at which Accel-Sim stops."""
+    """Find CTAs of one warp whose lanes end at different EXIT instructions; Accel-Sim hangs on them."""
     if listed.program.contents is None:
         return None
     one_warp = listed.program.count("warps") == listed.program.count("ctas")
@@ -111,7 +111,7 @@ def not_processed(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def longer_census(listed: ListFiles) -> Case | None:
-    """Find a census beside the list that has more launches than the list."""
+    """Find a census (the tracer's table of launches) in the folder of a list that has more launches than the list."""
     context = next(iter(listed.contexts), "")
     for folder in () if listed.is_selection else listed.folders:
         for name in (f"stats_{context}", "stats.csv"):

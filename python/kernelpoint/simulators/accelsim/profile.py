@@ -27,20 +27,20 @@ SIGNS = {
 
 
 class AccelSimOutput(TextFormat):
-    """Format of Accel-Sim's output: cycles and instructions of every kernel it printed, in the order of launch uids.
+    """Format of Accel-Sim's output. Launches are the kernels whose statistics it printed, in the order of their uids.
 
-    Grid, block, shared memory, registers and the trace's file name come from the header that is printed when a trace is
-    opened; the n-th `launching kernel name` belongs to the n-th such header.
+    Grid, block, shared memory, registers and the trace's file name come from the header that is printed when a trace is opened;
+    the n-th line `launching kernel name` belongs to the n-th such header.
 
     Raises:
-        ProfileError: the run was sampled, so most of its cycles are estimates; a kernel was launched but never finished.
+        ProfileError: the run was sampled, so that cycles are missing, or a kernel was launched but did not finish.
     """
 
     description = "output of Accel-Sim"
     recognised = WORDS, r"(?s).*(Accel-Sim|GPGPU-Sim)"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open output; messages call it `source`."""
+        """Read the profile in an open output of Accel-Sim. `source` is the name of the file in messages."""
         headers: list[dict[str, str]] = []
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
@@ -117,20 +117,20 @@ _STATISTICS = {
 
 
 class GetStatsCsv(TextFormat):
-    """Format of the output of `get_stats.py -K`: for each statistic a line with its pattern, then a table of kernel launches.
+    """Format of the output of Accel-Sim's script `get_stats.py -K`: for each statistic a line with its pattern, then a table of
+    kernel launches in the order of the run.
 
-    Launches are in the order of the table, which is that of the run. A table without `-K` has one row for all launches of a
-    kernel, or of an application.
+    Without `-K` a table has one row for all launches of a kernel or an application, and is refused.
 
     Raises:
-        ProfileError: no single launches, no cycles, or results of several configurations.
+        ProfileError: there are no single launches, no cycles, or results of several configurations.
     """
 
     description = "output of Accel-Sim's get_stats.py -K"
     recognised = STRUCTURE, r"(?s)(.*\n)?(APPS|CFG),"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open table; messages call it `source`."""
+        """Read the profile in an open table of `get_stats.py`. `source` is the name of the file in messages."""
         values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
         chosen: dict[str, str] = {}
         repeated, applications = 0, set[str]()

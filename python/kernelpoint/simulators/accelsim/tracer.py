@@ -20,12 +20,12 @@ done
 
 
 def kernel_ranges(numbers: np.ndarray, most: int = MOST_CHARACTERS) -> list[str]:
-    """Values of `DYNAMIC_KERNEL_RANGE`, one for each tracer run: neighbouring numbers are merged, and each value fits its
-    limit.
+    """Values of the environment variable `DYNAMIC_KERNEL_RANGE` of Accel-Sim's tracer, one for each tracer run. Consecutive
+    launch numbers become one range.
 
     Args:
-        numbers: int64 [n], ascending, each once.
-        most: characters of one value.
+        numbers: int64 [n], ascending numbers of the launches to trace.
+        most: largest number of characters of one value.
 
     >>> kernel_ranges(np.array([3, 5, 6, 7, 8, 11]))
     ['3 5-8 11']

@@ -17,8 +17,8 @@ _SHARED = re.compile(r"(?:static|dynamic) shared mem: (\d+)")
 
 
 class MacSimCensus(TextFormat):
-    """Format of `kernel_names.txt`: name, grid, block, registers and shared memory of each launch, numbered from 0 without
-    gaps.
+    """Format of the census (table of all launches) of MacSim's tracer, `kernel_names.txt`: name, grid, block, registers and
+    shared memory. Launches are numbered from 0 without gaps.
 
     Raises:
         ProfileError: a line is malformed or a launch is missing.
@@ -28,7 +28,7 @@ class MacSimCensus(TextFormat):
     recognised = SIGNATURE, r"Kernel\d+ name:"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the census in an open file; messages call it `source`."""
+        """Read the tracer's table of launches from an open file. `source` is the name of the file in messages."""
         builder = ProgramBuilder(source)
         lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
         for expected, (number, text) in enumerate(lines, FIRST):

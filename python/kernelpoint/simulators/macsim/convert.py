@@ -42,16 +42,16 @@ Check = Callable[[], None]  # called now and then during long work; an exception
 
 @dataclass(frozen=True)
 class Conversion:
-    """Counts of a finished conversion: files, launches, approximations.
+    """Counts of a conversion of traces for MacSim.
 
     Attributes:
-        launches: in the list.
-        folders: launches written; the others share one of these.
-        warps: files of warps.
-        records: in them.
-        most_warps: of one launch: MacSim opens a file for each warp that is on a core, so never more than these.
-        without_lanes: instructions left out, because no lane executed them.
-        approximated: opcode -> instructions written as the nearest opcode that MacSim has a number for.
+        launches: number of launches in the list.
+        folders: number of folders written; launches with equal files share a folder.
+        warps: number of files, one for each warp.
+        records: number of instructions in these files.
+        most_warps: largest number of warps of a launch, and so of files that MacSim holds open.
+        without_lanes: number of instructions left out because no lane executed them.
+        approximated: for each opcode that MacSim lacks, the number of instructions written with the nearest opcode.
 
     >>> done = convert_to_macsim("traces/kernelslist.g", "converted")
     >>> done.launches, done.records > 0
@@ -67,7 +67,7 @@ class Conversion:
     approximated: dict[str, int]
 
     def sentences(self, output: Path) -> list[str]:
-        """Lines for the user: written files, approximations, and how many files MacSim will keep open."""
+        """Lines for the user: files written, approximations, and the number of files that MacSim will hold open."""
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         lines = [
             f"{output / 'kernel_config.txt'}: {self.launches:,} launches in {self.folders:,} folders, {self.warps:,} warps, "
@@ -92,21 +92,20 @@ def convert_to_macsim(
     threads: int | None = None,
     progress: ConversionProgress = lambda stage, done, total: None,
 ) -> Conversion:
-    """Convert a list of Accel-Sim traces into MacSim's layout.
+    """Convert Accel-Sim traces into the file layout that MacSim reads.
 
-    Launches with equal files share a folder. All is written beside `output` and gets its name when it is whole. What an
-    interrupted conversion (Ctrl-C, or killed) leaves there, the next one removes.
+    Launches with equal files share a folder. The output appears when it is complete. Remains of an interrupted conversion are
+    removed by the next one.
 
     Args:
         source: a kernelslist.g, or a folder of kernel-N.traceg files.
         output: a new or empty folder.
-        level: of gzip, 1 (fastest) to 9.
-        threads: by default as many as this process may use; the files do not depend on it.
-        progress: called with ("reading" or "writing", done, of how many).
+        level: level of gzip compression, 1 (fastest) to 9.
+        threads: number of threads; by default as many as this process may use. The files do not depend on it.
+        progress: function called with the stage ("reading" or "writing"), the launches done, and the number of launches.
 
     Raises:
-        TraceError: a trace cannot be used or is more than MacSim can number, a file cannot be written, or the folder is not
-            empty.
+        TraceError: a trace cannot be used or exceeds MacSim's limits, a file cannot be written, or the folder is not empty.
 
     Example:
         >>> convert_to_macsim("no-such-list.g", "converted")
@@ -171,11 +170,11 @@ def _read(
 
 
 class Placement(NamedTuple):
-    """Folder and code of one launch in the converted list.
+    """Place of one launch in a list converted for MacSim.
 
     Attributes:
-        folder: N of ``Kernel<N>``: the launch's own index, or that of an earlier launch with the same files.
-        code_base: address of its kernel's first instruction.
+        folder: number N of its folder ``Kernel<N>``: the launch's index, or that of an earlier launch with equal files.
+        code_base: address of the first instruction of its kernel.
     """
 
     folder: int
@@ -198,10 +197,10 @@ class _Code:
 
 
 def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
-    """Assign a folder and a code number to every launch, in the order of the list.
+    """Choose a folder and a code address for every launch of a list converted for MacSim.
 
-    ``Model:`` launches whose kernels have the same name run the same code, unless one PC says otherwise: then they are
-    different functions of that name (several libraries in one process).
+    ``Model:`` launches whose kernels have equal names run the same code, unless the traces have different instructions at one
+    PC. Then they are different functions of that name (from several libraries of one process).
     """
     codes: dict[str, list[_Code]] = {}
     folders: dict[tuple[str, int], int] = {}

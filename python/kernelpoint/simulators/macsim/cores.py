@@ -38,9 +38,14 @@ COUNTS = struct.Struct("<II")  # SMs, and counters of each; then histories, then
 def predict_cores(
     paths: Sequence[str], configuration: _native.fast_model.Configuration, log: Log
 ) -> tuple[dict[str, np.ndarray], bytes]:
-    """Counters of every launch by a model of MacSim's cores, and the states in which launches begin.
+    """Predict the counters of every launch, and the states of the cores before launches, with a model of MacSim's cores.
 
-    Requests are all misses of fetches and loads; those beyond L1 met no other on its way.
+    Model: requests are all misses of instruction fetches and of loads; requests beyond L1 are not merged on their way.
+
+    Args:
+        paths: trace of each launch.
+        configuration: configuration of the simulated GPU.
+        log: function that receives lines for the user.
     """
     progress = WorkProgress("model of the cores", "launches", log)
     table, states = _native.macsim.run_cores(list(paths), configuration, CODE_BYTES, progress)
@@ -70,10 +75,13 @@ def _widen_by_phases(columns: dict[str, np.ndarray]) -> None:
 
 
 def kept_state(stated: bytes) -> dict[str, Any]:
-    """Fields of HostInfo on state that MacSim's SMs keep between launches: L1, instruction cache and branch predictor.
+    """Fields of HostInfo on the state that MacSim's cores keep between launches: L1, instruction cache and branch predictor.
+
+    Args:
+        stated: bytes from the hook (the code that the patch adds to MacSim).
 
     Raises:
-        HostError: these are not the bytes of a hook.
+        HostError: the bytes have another format.
 
     >>> kept_state(STATED.pack(14, 2)), kept_state(b"")
     ({'keeps_l1': True, 'predictor': (14, 2)}, {})
@@ -86,6 +94,6 @@ def kept_state(stated: bytes) -> dict[str, Any]:
 
 
 def replayed_bytes(replayed: Replayed) -> bytes:
-    """Bytes with the branch predictors of all SMs, for the hook in MacSim."""
+    """Branch predictors of all cores as bytes for the hook (the code that the patch adds to MacSim)."""
     sms, counters = replayed.counters.shape
     return COUNTS.pack(sms, counters) + replayed.histories.tobytes() + replayed.counters.tobytes()

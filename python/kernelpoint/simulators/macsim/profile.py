@@ -18,19 +18,19 @@ _CLOCK = re.compile(r"(Clock LCM|GPU clock frequency)\s*:\s*([\d.]+)")
 class MacSimOutput(TextFormat):
     """Format of MacSim's output: cycles of every kernel of one application.
 
-    A kernel lasts from its `setup_process` to the next one, the last to the end of the application. MacSim's clock ticks
-    at the least common multiple of its clocks (C= in the log); cycles are those of the GPU. Names stand in the traces only;
-    the traces are given as FOLDER/trace.txt.
+    A kernel lasts from its line `setup_process` to the next one, and the last kernel to the end of the application. MacSim
+    counts ticks of the least common multiple of its clocks (C= in the output); they are converted to GPU cycles. Kernel names
+    are only in the traces, FOLDER/trace.txt.
 
     Raises:
-        ProfileError: several applications, a kernel missing, or an application that did not end: the run was not complete.
+        ProfileError: there are several applications, a kernel is missing, or the application did not end.
     """
 
     description = "output of MacSim"
     recognised = WORDS, r"(?s).*(setup_process|src/macsim\.cc)"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open output; messages call it `source`."""
+        """Read the profile in an open output of MacSim. `source` is the name of the file in messages."""
         starts: list[int] = []
         traces: list[str] = []
         end, expected, clock = None, 0, {"Clock LCM": 1.0, "GPU clock frequency": 1.0}

@@ -14,15 +14,15 @@ SAMPLED_KERNEL_INFO=$here/{SAMPLE} TRACE_PATH=$here/run-1/traces OVERWRITE=1 CUD
 
 
 def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
-    """Text of `SAMPLED_KERNEL_INFO` for MacSim's tracer: two lines, then for each stratum its size, traced launches and
-    numbers.
+    """Text of the file `SAMPLED_KERNEL_INFO`, which selects launches for MacSim's tracer.
 
-    Take-all units, which stand for themselves only, come first, as one cluster of as many launches as are traced.
+    After two header lines there is one line for each stratum (group of launches sampled separately): number of its launches,
+    number of traced ones, and their tracer's numbers. Launches that are always simulated come first, as one stratum.
 
     Args:
-        strata: int [N], -1 for take-all units.
-        traced: bool [N].
-        first: number of launch 0.
+        strata: int [N], stratum of each launch; -1 for launches that are always simulated.
+        traced: bool [N], True for launches to trace.
+        first: number that the tracer gives the first launch.
 
     >>> print(sampled_kernels(np.array([-1, 0, 0, 0]), np.array([True, True, False, True]), 0), end="")
     launches to trace, made by kernelpoint select
