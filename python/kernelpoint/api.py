@@ -45,7 +45,8 @@ MOST_SEEDS = 1_000_000
 
 
 class Run(journal.Run):
-    """Finished or unfinished run, read from its journal. A notebook shows its verdict and its table of counters.
+    """Run as its journal (the file of its decisions and results) records it. A notebook shows its verdict and its table of
+    counters.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random", error_budget={"relative_error": 0.05})
@@ -67,7 +68,11 @@ class Run(journal.Run):
 
     @checked
     def plot(self, chart: str = "share") -> alt.Chart | alt.LayerChart:
-        """Make a chart of the run: share (cycles by kernel), timeline, passes, or map (of the embeddings).
+        """Make a chart of the run with Altair.
+
+        Args:
+            chart: share (cycles of each kernel), timeline (launches along the run), passes (interval after each round of
+                sampling), or map (similar instruction sequences near each other).
 
         Raises:
             ConfigError: the chart is unknown, or this run has no data for it.
@@ -95,7 +100,8 @@ class Run(journal.Run):
 
 
 class Plan(plans.Plan):
-    """Plan of a run, as `kernelpoint plan` makes it: predictions, strata and first sample.
+    """Sampling plan of a run, as `kernelpoint plan` makes it: predictions, strata (groups of launches sampled separately) and
+    first sample.
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
@@ -113,7 +119,8 @@ class Plan(plans.Plan):
         log: Log = silent,
         **keys: Any,
     ) -> Plan:
-        """Read every launch of a list once, embed, cluster, predict, and fix the first sample.
+        """Make the sampling plan of a trace list: read every launch once, predict or cluster the launches, and draw the first
+        sample.
 
         Args:
             traces: a kernelslist.g, or a folder of kernel-N.traceg files.
@@ -140,17 +147,21 @@ class Plan(plans.Plan):
         pool: Pool | None = None,
         state: Log | None = None,
     ) -> Plan:
-        """Plan a list in the same way as a run with this configuration.
+        """Make the plan that a run with this configuration would make.
 
         Args:
-            option: name of the profile's key or option in messages.
-            pool: workers that read, embed and predict (kernelpoint.coordinator).
-            state: function that receives the findings of admission, one line each, in place of `log`.
+            traces: a trace list, or its folder.
+            config: configuration of the run.
+            gpu: files that describe the simulated GPU.
+            log: function that receives lines for the user.
+            option: name of the key or option by which the user gives a profile, for messages.
+            pool: worker processes that read, embed and predict (kernelpoint.coordinator); None: this process does so.
+            state: function that receives the defects of the input, one line each, in place of `log`.
 
         Raises:
-            ConfigError: the configuration names a selection.
+            ConfigError: the configuration names a selection (plan made before tracing).
             PolicyError: the policy lacks an input.
-            AdmissionError: a finding refuses the list.
+            AdmissionError: a defect of the list is too large for a run.
             BudgetError: so little of the list can be read that no error budget can be met.
         """
         if config.selection is not None:
@@ -182,9 +193,9 @@ class Plan(plans.Plan):
 
 @checked
 def cluster(traces: str | Path, policy: str | dict[str, Any] = "kernelpoint", **keys: Any) -> np.ndarray:
-    """Cluster of each launch under a policy, int64 [N]. Launches that are always simulated have the last numbers.
+    """Cluster (group of similar launches) of each launch under a sampling policy, int64 [N].
 
-    The arguments are those of `Plan.from_traces`.
+    Launches that are always simulated have the highest number. The arguments are those of `Plan.from_traces`.
 
     >>> import kernelpoint as kp
     >>> kp.cluster("traces/kernelslist.g", "gcl")
@@ -202,24 +213,23 @@ def simulate(
     log: Log = silent,
     **keys: Any,
 ) -> Run:
-    """Simulate a list with the embedded host, in this process, and return the run.
+    """Simulate a trace list in this process with the embedded host, KernelPoint's small simulator, and return the run.
 
-    The journal equals that of the program `kernelpoint-host`, so each can continue the run of the other. Ctrl-C keeps every
-    result; the same call resumes. If a launch cannot be simulated, the run goes on without it with a wider bound, and
-    `degraded` names the launch.
+    After Ctrl-C the same call resumes the run from its journal; so does the program `kernelpoint-host`. If a launch cannot be
+    simulated, the run continues without it with a wider bound, and `degraded` names the launch.
 
     Args:
         traces: a kernelslist.g, or a folder of kernel-N.traceg files.
-        journal_path: path of the journal; the run of an existing journal is resumed.
+        journal_path: path of the journal (record of the run); an existing journal is resumed.
         gpu: v100, rtx, a YAML file, or the configuration file of a simulator.
-        policy: name of a policy, or a mapping of its name and its parameters; `all` simulates every launch.
+        policy: name of a sampling policy, or a mapping of its name and its parameters; `all` simulates every launch.
         keys: other keys of kernelpoint.yaml.
         log: function that receives lines for the user.
 
     Raises:
         ConfigError: a key or the simulated GPU is refused.
         TraceError: the list cannot be read.
-        JournalError: the journal cannot be written, or is of another run.
+        JournalError: the journal cannot be written, or belongs to another run.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
@@ -278,11 +288,16 @@ def compare(
     confidence: float = 0.95,
     log: Log = silent,
 ) -> list[Row]:
-    """Run sampling methods on a workload whose full run is known. Returns one row for each policy, budget and seed.
+    """Compare sampling methods on a workload whose full run is known. Returns one row for each method, error budget and seed.
 
     Args:
-        workload: a file with the full run's cycles of every launch, or the keys of `kernelpoint compare -w` (truth, traces,
-            profile, ...).
+        workload: a file with the cycles of every launch in the full run, or the keys of `kernelpoint compare -w` (truth,
+            traces, profile, ...).
+        policies: names of the methods.
+        budgets: error budgets, as relative errors.
+        seeds: number of runs at each budget, with seeds 0, 1, ...
+        confidence: confidence level of the bounds.
+        log: function that receives lines for the user.
 
     Raises:
         ConfigError: the workload has no full run, a policy is unknown, or a number is not allowed.

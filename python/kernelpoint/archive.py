@@ -39,11 +39,13 @@ _DAMAGED = (*_IMPOSSIBLE, *_NOT_READABLE)
 
 
 def write_archive(path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = False) -> None:
-    """Write an archive in one step: complete or not at all. It is synced to the disk when the function returns.
+    """Write a description and arrays to one file, an archive (zip). The file appears whole or not at all, and is on the disk
+    when the function returns.
 
     Args:
+        path: the file.
         about: description, any content of JSON.
-        arrays: name -> array; no array may be called "about".
+        arrays: arrays by name; no name may be "about".
         compress: True for a smaller file that is slower to read.
 
     Raises:
@@ -55,7 +57,7 @@ def write_archive(path: str | Path, about: Mapping[str, Any], arrays: Mapping[st
 
 
 def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Encode description and arrays as the bytes of an archive, without the checksum of a file.
+    """Encode a description and arrays as the bytes of an archive (zip), without the checksum that a file has.
 
     >>> import numpy as np
     >>> from_archived(archived({"made": "today"}, {"values": np.arange(3)}))[1]["values"].tolist()
@@ -67,7 +69,7 @@ def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 
 
 def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Decode bytes of `archived`; returns description and arrays.
+    """Decode the bytes that `archived` made. Returns the description, and the arrays by name.
 
     Raises:
         ValueError: the bytes are no archive, or are damaged.
@@ -79,7 +81,7 @@ def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read an archive: its description, and its arrays by name.
+    """Read a file that `write_archive` made. Returns the description, and the arrays by name.
 
     The checksum is verified first. No array takes more memory than the file has bytes for it.
 
@@ -109,7 +111,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 
 def seal(file: BinaryIO) -> int:
-    """Write the checksum of a finished zip archive into its comment; returns the size in bytes."""
+    """Write a checksum into the comment of a finished zip archive. Returns the size of the file in bytes."""
     with zipfile.ZipFile(file, "a") as archive:
         archive.comment = _COMMENT + b"0" * SEAL_DIGITS
     size = file.seek(0, io.SEEK_END)
@@ -120,7 +122,7 @@ def seal(file: BinaryIO) -> int:
 
 
 def check_seal(file: BinaryIO) -> None:
-    """Raise ValueError if the checksum of an archive is missing or wrong."""
+    """Raise ValueError if the checksum of a zip archive is missing or wrong."""
     size = file.seek(0, io.SEEK_END)
     length = len(_COMMENT) + SEAL_DIGITS
     file.seek(max(size - length, 0))
@@ -135,8 +137,8 @@ def check_seal(file: BinaryIO) -> None:
 
 
 def check_directory(file: BinaryIO) -> None:
-    """Raise ValueError if the directory of an archive is too large for the module `zipfile`, which reads it into memory at
-    once.
+    """Raise ValueError if the directory of a zip archive is too large. The module `zipfile` would read all of it into
+    memory.
     """
     size, comment = file.seek(0, io.SEEK_END), len(_COMMENT) + SEAL_DIGITS
     end = _bytes_before(file, size - comment, 22)

@@ -31,8 +31,8 @@ WORDS: dict[Any, str] = {
 
 
 def checked(function: Function) -> Function:
-    """Decorator that checks the arguments of a function: each has its annotated type, paths have no byte 0, and numbers are not
-    nan.
+    """Decorator that checks the arguments of a function when it is called: types must be as annotated, paths must have no byte
+    0, and numbers must not be nan.
 
     Raises:
         ConfigError: names the argument, its value and the allowed values.
@@ -59,7 +59,11 @@ def checked(function: Function) -> Function:
 
 
 def check(name: str, value: Any, hint: Any) -> None:
-    """Raise an error if a value does not have the type of its annotation.
+    """Raise an error if the value of an argument does not have the type of the argument's annotation.
+
+    Args:
+        name: name of the argument, for the message.
+        hint: the annotation.
 
     >>> check("seeds", 2.5, int)
     Traceback (most recent call last):

@@ -28,55 +28,57 @@ class KernelPointError(Exception):
 
 
 class ConfigError(KernelPointError):
-    """A configuration key, an option, or a combination of them is refused."""
+    """Error: a configuration key, an option, or a combination of them is refused."""
 
 
 class TraceError(KernelPointError):
-    """A trace or trace list cannot be used; the message begins with file and line."""
+    """Error: a trace or trace list cannot be used. The message begins with file and line."""
 
 
 class ProfileError(KernelPointError):
-    """A profile cannot be read or does not fit; the message begins with the file."""
+    """Error: a profile (times or counters of launches) cannot be read, or does not fit the launches. The message begins with
+    the file.
+    """
 
 
 class PlanError(KernelPointError):
-    """A plan, cache or checkpoint does not fit this version, list or configuration."""
+    """Error: a plan, a cache or an encoder's checkpoint does not fit this version, list or configuration."""
 
 
 class PolicyError(KernelPointError):
-    """A policy lacks an input that it needs, or refuses a parameter."""
+    """Error: a sampling policy lacks an input that it needs, or refuses a parameter."""
 
 
 class JournalError(KernelPointError):
-    """A journal is damaged, locked by another run, or belongs to another run."""
+    """Error: a journal (record of a run) is damaged, locked by another process, or belongs to another run."""
 
 
 class HostError(KernelPointError):
-    """The simulator called the plugin out of order or with impossible values."""
+    """Error: the simulator called the plugin in a wrong order, or with impossible values."""
 
 
 class SetupError(KernelPointError):
-    """This Python, its libraries and the plugin do not fit together."""
+    """Error: this Python, its libraries and the plugin cannot work together."""
 
 
 class PatchError(KernelPointError):
-    """A patch cannot be applied to a simulator's source tree, or reverted."""
+    """Error: a patch cannot be applied to a simulator's source tree, or reverted."""
 
 
 class AdmissionError(KernelPointError):
-    """An input is damaged or incomplete; the message has one line for each reason."""
+    """Error: an input is damaged or incomplete. The message has one line for each reason."""
 
     exit_code = 3
 
 
 class BudgetError(AdmissionError):
-    """No error budget can be met, because too large a part of the input cannot be read."""
+    """Error: no error budget can be met, because too large a part of the input cannot be read."""
 
     exit_code = 4
 
 
 class SessionError(KernelPointError):
-    """The run cannot continue and the simulator must stop. Everything recorded so far is in the journal."""
+    """Error: the run cannot continue, and the simulator must stop. Results so far are in the journal (record of the run)."""
 
 
 class _Cut(reprlib.Repr):

@@ -11,9 +11,9 @@ from kernelpoint.typed import Range
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, mostly a total or a ratio of totals, with its half-width. nan: unknown.
+    """Estimated value, mostly a total or a ratio of totals, with its confidence interval. Fields that are unknown are nan.
 
-    Sums and quotients assume the worst combination of errors, because the correlation of two errors is unknown.
+    Sums and quotients of estimates assume the worst combination of errors, because their correlation is unknown.
 
     Attributes:
         counter: name of the counter; empty if the value belongs to no counter.
@@ -23,7 +23,7 @@ class Estimate:
         std_error: square root of the estimated variance.
         degrees_of_freedom: degrees of freedom of that variance.
         confidence: confidence level of the interval.
-        simulated: sum of the counter over the simulated units.
+        simulated: sum of the counter over the simulated launches.
         computed_half_width: half-width before it is raised to the error budget; nan if not stored.
 
     >>> Estimate.of(200.0, 4.0).contains(203.0)
@@ -75,11 +75,11 @@ class Estimate:
 
     @classmethod
     def unknown(cls, counter: str, confidence: float) -> Estimate:
-        """Make an estimate of a ratio whose denominator is 0."""
+        """Make an estimate for a ratio that has no value because its denominator is 0."""
         return cls(counter, degrees_of_freedom=0.0, confidence=confidence)
 
     def moved(self, estimate: float, half_width: float, **more: Any) -> Estimate:
-        """Copy with another value and half-width; `more` replaces further fields.
+        """Copy with another value and another half-width. `more` replaces further fields.
 
         >>> Estimate.of(200.0, 4.0).moved(400.0, 10.0).relative_half_width
         0.025
@@ -114,14 +114,17 @@ class Estimate:
         )
 
     def no_narrower_than(self, relative_error: float, nonresponse: float = 0.0) -> Estimate:
-        """Copy whose half-width is at least this share of the value, plus the part of units without a result (`nonresponse`).
-        An estimate without sampling error is unchanged.
+        """Copy with a half-width of at least `relative_error` x |estimate|, plus `nonresponse`. An estimate without sampling
+        error is unchanged.
 
-        A run stops when its estimated variance is small, so it stops more often when the variance is underestimated. Therefore
-        the run states its budget +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not a smaller
-        half-width t SE, with t the quantile of Student's distribution and SE the standard error. In measurements on populations
-        with rare slow launches, intervals of t SE cover the true value too seldom, and intervals of the budget do not. t SE
-        follows from the reported `std_error` and `degrees_of_freedom`.
+        A run stops when its estimated variance is small, and so more often when the variance is underestimated. In tests with
+        rare slow launches, intervals of t SE covered the true value too seldom (t: quantile of Student's distribution, SE:
+        standard error); intervals of the error budget did not. So a run states at least its error budget, as in fixed-width
+        sequential estimation (Chow and Robbins 1965). t SE can be computed from `std_error` and `degrees_of_freedom`.
+
+        Args:
+            relative_error: error budget.
+            nonresponse: addition to the half-width for launches without a result.
 
         >>> [Estimate.of(100.0, half, std_error=half).no_narrower_than(0.02).half_width for half in (0.0, 1.0, 3.0)]
         [0.0, 2.0, 3.0]
@@ -139,7 +142,7 @@ class Estimate:
         return not math.isnan(self.half_width)
 
     def meets(self, relative_error: float) -> bool:
-        """True if the half-width is within a relative error, up to rounding. This rule decides whether a run stops.
+        """True if the half-width is at most `relative_error` x |estimate|, up to rounding. A run stops when this is true.
 
         >>> Estimate.of(200.0, 4.0).meets(0.02)
         True
@@ -147,16 +150,16 @@ class Estimate:
         return self.half_width <= relative_error * abs(self.estimate) * (1.0 + 1e-9)
 
     def contains(self, truth: float) -> bool:
-        """True if the interval contains a value, up to rounding in the sums."""
+        """True if the confidence interval contains the value `truth`, up to rounding."""
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
 
 
 @dataclass(frozen=True, slots=True)
 class PartTotals:
-    """Totals of one part of a run: a process, or a cluster.
+    """Totals of one part of a run: of a process, or of a cluster (group of similar launches).
 
     Attributes:
-        number: number of the process or cluster, from 0.
+        number: index of the process or cluster.
         launches: number of launches in the part.
         simulated: number of these launches with a result.
         estimates: estimate of each counter.
@@ -176,7 +179,8 @@ def _degrees(*parts: Estimate) -> float:
 def relative(half_width: float, estimate: float, relative_error: float) -> float:
     """Relative half-width, half_width / |estimate|; infinite if only the estimate is 0.
 
-    Numerics: exactly `relative_error` where the half-width is that part of the estimate, whatever the division rounds to.
+    Numerics: the result is exactly `relative_error` if the half-width is `relative_error` times the estimate, however the
+    division rounds.
 
     >>> relative(0.03 * 7.0, 7.0, 0.03), relative(0.0, 0.0, 0.03), relative(1.0, 0.0, 0.03)
     (0.03, 0.0, inf)

@@ -20,7 +20,8 @@ DISTRIBUTIONS = {
 
 
 def extra_of(distribution: str) -> str | None:
-    """Extra of KernelPoint that installs a package: "" if every installation has it, None if no extra does.
+    """Extra (optional group of dependencies) of KernelPoint that installs a package; "" if every installation has the package,
+    None if no extra does.
 
     >>> extra_of("numpy")
     ''
@@ -41,7 +42,11 @@ def extra_of(distribution: str) -> str | None:
 
 
 def missing_package(purpose: str, module: str) -> SetupError | None:
-    """Error message for a module that is not installed; None if KernelPoint does not know the module."""
+    """Error for a Python module that is not installed; None if no dependency of KernelPoint contains it.
+
+    Args:
+        purpose: task that needs the module, for the message.
+    """
     root = module.split(".")[0]
     distribution = DISTRIBUTIONS.get(root, root.replace("_", "-")).lower()
     extra = extra_of(distribution)
@@ -52,10 +57,13 @@ def missing_package(purpose: str, module: str) -> SetupError | None:
 
 
 def require(purpose: str, *modules: str) -> None:
-    """Raise an error before any work starts if packages for a purpose are not installed.
+    """Raise an error if modules are not installed, before any work starts.
+
+    Args:
+        purpose: task that needs the modules, for the message.
 
     Raises:
-        SetupError: a package is missing; the message names the extra that installs it.
+        SetupError: a module is missing; the message names the extra (optional group of dependencies) that installs it.
 
     >>> require("figures", "numpy")
     """
@@ -66,10 +74,13 @@ def require(purpose: str, *modules: str) -> None:
 
 @contextmanager
 def needs_extra(purpose: str) -> Iterator[None]:
-    """Context manager that turns a missing package into a message with the name of the extra.
+    """Context manager that turns the error of a missing module into a message on how to install it.
+
+    Args:
+        purpose: task that needs the module, for the message.
 
     Raises:
-        SetupError: a package that KernelPoint names as a dependency is not installed.
+        SetupError: a module of a dependency of KernelPoint is not installed.
     """
     try:
         yield

@@ -15,8 +15,8 @@ _OTHER = re.compile(r"[^A-Za-z0-9._/+-]")
 
 
 def name_problem(name: str) -> str | None:
-    """Reason why a name is refused, or None. Allowed: ASCII letters, digits and ``. _ / + -``, no part ``..``, no leading
-    ``-``.
+    """Reason why a file name in a list is refused, or None. Allowed are ASCII letters, digits and ``. _ / + -``, but no part
+    ``..`` and no leading ``-``.
 
     >>> name_problem("part-1/kernel-7.traceg.xz") is None
     True

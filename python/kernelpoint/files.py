@@ -30,7 +30,8 @@ _KINDS = {
 
 
 def above_streams(descriptor: int) -> int:
-    """Move an open file to a descriptor above 2 and close the old one; a descriptor above 2 is returned unchanged.
+    """Move an open file to a descriptor above 2 (0 to 2 are the standard streams) and close the old one. A descriptor above 2
+    is returned unchanged.
 
     Raises:
         OSError: the process has too many open files.
@@ -64,16 +65,16 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def open_to_append(path: str | Path) -> io.FileIO:
-    """Open a regular file for reading and appending; a missing file is created.
+    """Open a regular file for reading and appending. A missing file is created.
 
     Raises:
-        OSError: as :func:`open_regular`.
+        OSError: see :func:`open_regular`.
     """
     return io.FileIO(_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+")
 
 
 def open_output(path: str | Path) -> TextIO:
-    """Open an output as text: a regular file, which is emptied, or a device or a FIFO with a reader.
+    """Open a file for text output: a regular file, which is emptied, a device, or a FIFO (named pipe) that has a reader.
 
     Line ends are not converted, and bytes in names that are not UTF-8 are written unchanged.
 
@@ -91,16 +92,16 @@ def open_output(path: str | Path) -> TextIO:
 
 
 def open_output_bytes(path: str | Path) -> BinaryIO:
-    """Open an output for bytes, as :func:`open_output` does for text."""
+    """Open a file for output of bytes: a regular file, which is emptied, a device, or a FIFO (named pipe) that has a reader."""
     return open(_output(path), "wb")
 
 
 def write_output(path: str | Path, content: str | bytes) -> None:
-    """Write text or bytes to an output. A regular file is replaced in one step and keeps its mode, or stays unchanged; links,
-    devices and FIFOs are written to.
+    """Write text or bytes to a file. A regular file is replaced in one step and keeps its mode; after an error it is unchanged.
+    Links, devices and FIFOs are written to.
 
     Raises:
-        OSError: as :func:`open_output`, or as :func:`replacing`.
+        OSError: see :func:`open_output` and :func:`replacing`.
     """
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
     status = os.lstat(path) if os.path.lexists(path) else None
@@ -112,10 +113,10 @@ def write_output(path: str | Path, content: str | bytes) -> None:
 
 
 def append_output(path: str | Path, text: str) -> None:
-    """Append text to a regular file; a missing file is created.
+    """Append text to a regular file. A missing file is created.
 
     Raises:
-        OSError: as :func:`open_regular`.
+        OSError: see :func:`open_regular`.
     """
     with open_to_append(path) as raw, io.BufferedWriter(raw) as file:
         file.write(text.encode())
@@ -144,9 +145,10 @@ def require_regular(path: str | Path) -> None:
 
 
 def require_own(path: str | Path) -> None:
-    """Raise an error unless a file belongs to this user alone: no link, no second hard link, no other owner.
+    """Raise an error unless a file belongs to this user alone: it is no symbolic link, has no second hard link, and has no
+    other owner.
 
-    This check is for files that a library opens for writing in a folder that other users may have prepared.
+    The check is for files that a library opens for writing in a folder that other users can write to.
 
     Raises:
         OSError: the file does not exist, is no regular file, or does not belong to this user alone; `strerror` says which.
@@ -185,7 +187,7 @@ def read_regular(path: str | Path, most: int) -> bytes:
     """Read a whole regular file of at most `most` bytes.
 
     Raises:
-        OSError: as :func:`open_regular`, or the file is larger.
+        OSError: the file is larger; or see :func:`open_regular`.
     """
     with open_regular(path) as file:
         data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)  # read(n) asks for n bytes of memory at once
@@ -199,7 +201,7 @@ def read_regular(path: str | Path, most: int) -> bytes:
 def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
     """Read a file up to the hole (range without stored data) at its end.
 
-    A file of some kilobytes may have a stated size of gigabytes, after `truncate -s 8G` or a power loss during a write.
+    A small file can have a stated size of gigabytes, after `truncate -s 8G` or after a power loss during a write.
 
     Raises:
         OSError: the file cannot be read, or data follow a hole.
@@ -231,10 +233,10 @@ def _refuse_to_replace(target: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Context manager: open a temporary file that replaces `path` when the block ends.
+    """Context manager that opens a temporary file, which replaces `path` when the block ends.
 
-    The temporary file is in the folder of `path`. It is synced and renamed at the end; if the block raises an error, it is
-    removed and `path` stays unchanged. The folder is synced too, so that a power loss leaves the old file or the new one.
+    The temporary file is in the folder of `path`. If the block raises an error, it is removed and `path` stays unchanged. File
+    and folder are forced to the disk, so that a power loss leaves the old file or the new one.
 
     Raises:
         OSError: the file cannot be written.
@@ -266,7 +268,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def sync_folder(path: str | Path) -> None:
-    """Sync a folder, so that the name of a new file is safe on the disk.
+    """Force the names in a folder to the disk, so that a new file survives a power loss.
 
     Raises:
         OSError: the system refuses it.

@@ -10,8 +10,8 @@ LARGE = 0.01  # share of launches or of time above which a finding has its effec
 
 
 class Effect(str, enum.Enum):
-    """Effect of a finding with a large share: the finding is named, the bound is withdrawn, or the input is refused. A finding
-    with a small share is only named.
+    """Effect of a large defect of an input: it is printed only, or the run states no bound, or the input is refused. A small
+    defect is printed only.
 
     >>> [effect.value for effect in Effect]
     ['named', 'withdraws', 'refuses', 'budget_cannot_be_met']
@@ -25,15 +25,14 @@ class Effect(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A defect of an input, or a property of it that the user must know.
+    """Defect of an input, or a property of it that the user must know.
 
     Attributes:
-        kind: name of the kind of finding, as in the option `--accept`.
+        kind: name of the kind of defect, as in the option `--accept`.
         what: description of the defect: "11 of 12 launches have no trace that can be read".
         place: file of the first case, perhaps with the line; empty if there is no file.
         launches: share of all launches that have the defect, 0 to 1.
-        time: share of these launches in the total time, or in the total of instructions if no times are known; None if neither
-            is known.
+        time: share of these launches in the total time, or in all instructions if no times are known; None if neither is known.
         remedy: advice to the user, with the known defect of a tool that may be the cause.
         effect: effect on the run if a share is large.
         large: smallest share that counts as large.
@@ -55,28 +54,28 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """Larger one of the shares of launches and of time."""
+        """Larger of the shares of launches and of time that the defect concerns."""
         return max(self.launches, self.time or 0.0)
 
     @property
     def outcome(self) -> Effect:
-        """Effect of this finding on the run: only named if it is small or accepted by the user."""
+        """Effect of this defect on the run. A defect that is small, or that the user accepts, is printed only."""
         return self.effect if self.share > self.large else Effect.NAMED
 
     def sentence(self) -> str:
-        """Message about this finding for the user."""
+        """Message about this defect for the user."""
         place = f" (the first: {self.place})" if self.place else ""
         return f"{self.kind}: {self.what}{place}; {self.remedy}"
 
     def record(self) -> dict[str, Any]:
-        """Plain values of this finding for JSON, journals and plans."""
+        """Fields of this defect as values for JSON, journals and plans."""
         return {**self.__dict__, "effect": self.effect.value, "outcome": self.outcome.value}
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Finding:
-        """Read a finding back from its record.
+        """Make a finding from its record, the inverse of `record`.
 
         Raises:
-            KeyError, ValueError, TypeError: the record is no finding.
+            KeyError, ValueError, TypeError: the record has another form.
         """
         return cls(**{**{key: value for key, value in record.items() if key != "outcome"}, "effect": Effect(record["effect"])})

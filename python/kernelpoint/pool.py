@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class Pool(Protocol):
-    """Interface of worker pools, on this machine or on others that share a file system."""
+    """Interface of pools of worker processes, on this machine or on machines that share a file system with it."""
 
     @property
     def workers(self) -> int:
@@ -18,12 +18,17 @@ class Pool(Protocol):
         ...
 
     def map(self, function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
-        """Apply a function to each piece of work; results in the order of the pieces."""
+        """Apply a function to each piece of work. Results have the order of the pieces."""
         ...
 
 
 def pieces_of(weights: Sequence[float], heaviest: float, longest: int) -> list[range]:
-    """Cut a sequence of items into consecutive pieces of limited weight and length; a piece has at least one item.
+    """Divide a sequence of items into consecutive pieces, each of at least one item.
+
+    Args:
+        weights: weight of each item.
+        heaviest: largest weight of a piece of several items.
+        longest: largest number of items in a piece.
 
     >>> pieces_of([3.0, 1.0, 1.0, 1.0, 9.0], 4.0, 3)
     [range(0, 2), range(2, 4), range(4, 5)]

@@ -44,13 +44,13 @@ def duration(seconds: float) -> str:
 
 
 class WorkProgress:
-    """Progress display of a piece of work, with the time left at the present rate.
+    """Progress display of a task, with the time left at the present rate.
 
-    On a terminal (standard error) one line is updated, and cleared at the end; elsewhere `log` receives a line at most every
+    On a terminal (standard error) one line is updated, and cleared at the end. Otherwise `log` receives a line at most every
     ten seconds. Nothing is shown in the first two seconds.
 
     Args:
-        what: name of the work in the line.
+        what: name of the task in the line.
         units: name of the counted items.
         log: function that receives a line.
         clock: function that returns the time in seconds; replaced in tests.
@@ -101,9 +101,14 @@ class WorkProgress:
 
 @contextlib.contextmanager
 def elapsed_time(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
-    """Context manager that shows the elapsed time of the work in its block, from `least` seconds on.
+    """Context manager that shows the elapsed time of its block.
 
-    On a terminal one line changes every second, elsewhere `log` receives a line every ten seconds.
+    On a terminal one line changes every second. Otherwise `log` receives a line every ten seconds.
+
+    Args:
+        what: name of the task in the line.
+        log: function that receives a line.
+        least: seconds after which the display begins.
 
     >>> with elapsed_time("drawing", print):
     ...     pass

@@ -38,10 +38,10 @@ def to_standard_error(line: str) -> None:
 
 
 class HostedRun:
-    """Sampled run of a simulator written in Python. Iterate over the launches to simulate and report each result.
+    """Sampled run of a simulator written in Python. Iterate over it to get the launches to simulate, and report each result.
 
-    Returned by :func:`host`. The end of the `with` block ends the run and computes its totals. After an exception in the block
-    the journal is kept, and the same program resumes the run from it.
+    Returned by :func:`host`. The end of the `with` block ends the run and computes its totals. After an exception in the block,
+    the same program resumes the run from its journal (record of the run).
 
     Attributes:
         summary: totals of the run, once it has ended.
@@ -81,22 +81,26 @@ class HostedRun:
 
     @checked
     def result(self, launch: int, cycles: int | float, instructions: int | float = 0, **counters: float) -> None:
-        """Report the counters of a launch. Every launch has the same counters, and each is an amount that adds up over
+        """Report the counters of a simulated launch. Each launch must have the same counters, and each counter must add up over
         launches.
 
+        Args:
+            launch: index of the launch.
+            counters: further counters by name.
+
         Raises:
-            HostError: the launch was not requested, or an amount is negative or not finite.
+            HostError: the launch was not requested, or a value is negative or not finite.
         """
         names, values = tuple(counters), tuple(float(value) for value in counters.values())
         self._session.on_complete(0, launch, False, cycles, instructions, names, values)
 
     @checked
     def fail(self, launch: int, reason: str = "") -> None:
-        """Report that a launch could not be simulated. The launch is tried once more; after a second failure the bound is
-        widened for the missing result.
+        """Report that a launch could not be simulated. It is requested once more. After a second failure, the bound is widened
+        for the missing result.
 
         Raises:
-            HostError: the launch was not asked for.
+            HostError: the launch was not requested.
         """
         self._session.on_abort(0, launch, reason or None)
 
@@ -173,16 +177,17 @@ LINE_BYTES = 128
 
 
 class InProcess:
-    """The embedded host inside this process: the fast model simulates each requested launch on demand.
+    """Embedded host (KernelPoint's small simulator) inside this process. The fast model, an analytic GPU model, simulates each
+    launch.
 
     Args:
         traces: path of the trace list.
         configuration: configuration of the simulated GPU.
 
     Attributes:
-        host: description of this host, equal to that of the program `kernelpoint-host`.
-        session: session of the run; it supplies the state that earlier launches leave, and decides whether a launch is stopped
-            early.
+        host: description of this simulator, equal to that of the program `kernelpoint-host`.
+        session: session of the run. It supplies the cache state that earlier launches leave, and decides whether a launch is
+            stopped early.
 
     Raises:
         TraceError: the list cannot be read.

@@ -12,11 +12,11 @@ import numpy as np
 
 
 def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
-    """Random number generator for one purpose (Philox4x64-10, Salmon et al., SC 2011).
+    """Random number generator for one purpose (Philox4x64-10, Salmon et al., SC 2011). Equal arguments give equal numbers.
 
     Args:
         seed: the user's seed, any integer from 0 to 2**64 - 1.
-        purpose: purpose of the numbers; part of the key.
+        purpose: name of the purpose, part of the generator's key.
         indices: further integers of the key, such as the process or the epoch.
 
     >>> float(generator(0, "example").random()) == float(generator(0, "example").random())
@@ -30,10 +30,16 @@ def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
 
 
 def permanent_random_numbers(seed: int, process: int, count: int) -> np.ndarray:
-    """Random numbers u_i in [0, 1) of the launches 0 ... count - 1 of a process; launch i always has the same number.
+    """Random numbers in [0, 1) of the launches 0 ... count - 1 of a process. A launch has the same number in every run with
+    this seed, whatever the length of the list.
 
-    The number of launch i does not depend on the length of the list, so samples of different sizes are nested and two runs with
-    the same seed share their draws (Ohlsson 1995; Sarndal, Swensson, Wretman, section 3.3).
+    So a larger sample contains a smaller one, and two runs with the same seed draw the same launches (Ohlsson 1995; Sarndal,
+    Swensson, Wretman, section 3.3).
+
+    Args:
+        seed: the user's seed.
+        process: index of the process.
+        count: number of launches.
 
     Returns:
         float64 array of shape [count].

@@ -23,7 +23,11 @@ STALLS, PER_INSTRUCTION = "_stalls", "warp_instructions"
 
 
 def rates_of(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Names of the rates that describe a kernel: the ratios of RATIOS, and each `*_stalls` counter per warp instruction.
+    """Rates that describe a kernel, as pairs of numerator and denominator by name: the ratios in RATIOS, and each `*_stalls`
+    counter per warp instruction.
+
+    Args:
+        names: names of the available counters.
 
     >>> rates_of(("cycles", "instructions", "warp_instructions", "memory_stalls"))
     {'ipc': ('instructions', 'cycles'), 'memory_stalls': ('memory_stalls', 'warp_instructions')}
@@ -33,7 +37,7 @@ def rates_of(names: Collection[str]) -> dict[str, tuple[str, str]]:
 
 
 def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of the ratios that these counters allow.
+    """Names of the ratios that can be computed from counters with these names.
 
     >>> ratios_of(("cycles", "instructions"))
     ('ipc',)
@@ -42,10 +46,14 @@ def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_counter(wanted: str, names: Sequence[str]) -> None:
-    """Raise an error if an error budget names neither a reported counter nor a ratio of two.
+    """Raise an error if the counter of an error budget is neither a counter of the simulator nor a ratio of two.
+
+    Args:
+        wanted: counter or ratio of the error budget.
+        names: counters that the simulator reports.
 
     Raises:
-        HostError: the name is unknown; the message lists the counters that the host reports.
+        HostError: the name is unknown; the message lists the counters that the simulator reports.
 
     >>> check_counter("cycle", ("cycles", "ctas"))
     Traceback (most recent call last):

@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 def foreign_code(implementation: type) -> str | None:
-    """Hash of the source file of a class from another package; None for classes of KernelPoint, whose version identifies them.
+    """Hash of the source file of a class, if the class is in another package; None for classes of KernelPoint, whose version
+    identifies them.
 
     >>> foreign_code(Registry) is None
     True
@@ -55,7 +56,7 @@ class Registry(Generic[T]):
         return sorted({*self.own_names(), *self._installed()})
 
     def load(self, name: str) -> type[T]:
-        """Class of one implementation, by name; imports only this one.
+        """Class of the implementation with this name. No other implementation is imported.
 
         Raises:
             ConfigError: the name is unknown, or the class does not implement the interface.
@@ -74,7 +75,7 @@ class Registry(Generic[T]):
         return [self.load(name) for name in [*names, *sorted(set(self._installed()) - set(names))]]
 
     def own_names(self) -> list[str]:
-        """Names of KernelPoint's own implementations, sorted."""
+        """Sorted names of the implementations in KernelPoint itself, without those of other packages."""
         paths = importlib.import_module(self.package).__path__
         return sorted(module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_"))
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 
 class Repeated(Mapping[str, NDArray[np.float64]]):
-    """Table of N rows with named columns, float64 [N] each, in which many rows are equal. Columns are made on demand.
+    """Table of N rows with named columns, float64 [N] each, in which many rows are equal. Distinct rows are stored once, and
+    columns are made on demand.
 
     Args:
-        kinds: int [N], the distinct row that each row equals; None: every row is one of its own.
-        of_kind: name -> float64 [K], the columns of the distinct rows.
+        kinds: int [N], index of the distinct row for each row; None: every row is distinct.
+        of_kind: columns of the K distinct rows, float64 [K], by name.
 
     >>> columns = Repeated(np.array([0, 1, 0]), {"cycles": np.array([900.0, 70.0])})
     >>> columns["cycles"].tolist(), columns.size
@@ -40,7 +41,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
         return len(next(iter(self.of_kind.values()))) if self.kinds is None else len(self.kinds)
 
     def take(self, rows: NDArray[np.integer]) -> Repeated:
-        """Table of some rows.
+        """Table of the rows with these indices.
 
         >>> Repeated(np.array([0, 1]), {"cycles": np.array([900.0, 70.0])}).take(np.array([1, 1]))["cycles"].tolist()
         [70.0, 70.0]
@@ -48,7 +49,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
         return Repeated(rows if self.kinds is None else self.kinds[rows], self.of_kind)
 
     def where(self, mask: NDArray[np.bool_], otherwise: float) -> Repeated:
-        """Table with another value in the rows where `mask` is false.
+        """Table with the value `otherwise` in all columns of the rows where `mask` is False.
 
         >>> Repeated(np.array([0, 0]), {"cycles": np.array([900.0])}).where(np.array([True, False]), 0.0)["cycles"].tolist()
         [900.0, 0.0]
@@ -61,7 +62,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
         return Repeated(np.where(mask, kinds, count).astype(np.int32), values)
 
     def with_columns(self, columns: Mapping[str, NDArray[np.float64]]) -> Repeated:
-        """Table with additional columns, float64 [N] each.
+        """Table with additional columns, float64 [N] each, by name.
 
         >>> columns = Repeated(np.array([0, 0, 0]), {"cycles": np.array([900.0])})
         >>> both = columns.with_columns({"reads": np.array([1.0, 2.0, 1.0])})
@@ -76,11 +77,11 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
 
 
 class Column:
-    """Column of N numbers with few distinct values.
+    """Column of N numbers with few distinct values, each stored once.
 
     Args:
-        kinds: int [N], the distinct row that each row equals; None: every row is one of its own.
-        of_kind: float64 [K].
+        kinds: int [N], index of the distinct value for each row; None: every row has a value of its own.
+        of_kind: float64 [K], the distinct values.
 
     >>> column = Column(np.array([0, 1, 0]), np.array([900.0, 70.0]))
     >>> column[np.array([1, 2])].tolist(), float(column.sum()), len(column)
@@ -109,7 +110,7 @@ class Column:
 
 
 class Texts(Sequence[str]):
-    """Column of N texts, such as the trace of each launch; each distinct text is stored once.
+    """Column of N texts, such as the trace of each launch. Each distinct text is stored once.
 
     Args:
         distinct: the distinct texts, in the order of their first row.
@@ -135,7 +136,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
-        """Concatenate columns.
+        """Concatenate columns of texts.
 
         >>> list(Texts.joined([Texts.of(["a", "b"]), Texts.of(["b", "c"])]))
         ['a', 'b', 'b', 'c']
@@ -150,7 +151,7 @@ class Texts(Sequence[str]):
         return cls(tuple(numbers), np.concatenate(columns))
 
     def take(self, rows: NDArray[Any] | slice) -> Texts:
-        """Column of some rows."""
+        """Column with the texts of the rows with these indices."""
         numbers = self.numbers[rows]
         texts, first = np.unique(numbers, return_index=True)
         kept = texts[np.argsort(first)]
@@ -166,7 +167,7 @@ class Texts(Sequence[str]):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """int64 [distinct]: number of rows with each text."""
+        """Number of rows with each distinct text, int64."""
         return np.bincount(self.numbers[self.numbers >= 0], minlength=len(self.distinct))
 
     @overload
@@ -203,7 +204,7 @@ NO_TEXTS = Texts.of(())
 
 
 def first_of_each(numbers: np.ndarray) -> np.ndarray:
-    """int64 [C]: first row with each number from 0 to C - 1; negative numbers are left out.
+    """Index of the first row with each number from 0 to the largest, int64. Negative numbers are left out.
 
     >>> first_of_each(np.array([1, -1, 0, 1])).tolist()
     [2, 0]
@@ -215,7 +216,10 @@ def first_of_each(numbers: np.ndarray) -> np.ndarray:
 
 
 def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First row of each distinct row of int64 [N, k], in no order; and int64 [N], the distinct row that each row equals.
+    """Distinct rows of an int64 array [N, k].
+
+    Returns:
+        Index of the first row equal to each distinct row, in no order; and int64 [N], index of the distinct row for each row.
 
     >>> first, which = distinct_rows(np.array([[2, 1], [7, 7], [2, 1]]))
     >>> sorted(first.tolist()), (which == which[0]).tolist()

@@ -19,7 +19,7 @@ _SHOWN = {
 
 
 def plain(text: str) -> str:
-    r"""Replace control characters in a text by visible ones, except tabs and newlines.
+    r"""Text with control characters, except tabs and newlines, replaced by visible characters.
 
     >>> plain("sum\x1b[31m red\nnext")
     'sum␛[31m red\nnext'
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 class PlainStream:
-    """Text stream that makes control characters visible; everything else goes to the stream `unfiltered`.
+    """Text stream that makes control characters visible and writes to the stream `unfiltered`.
 
     >>> import io
     >>> stream = PlainStream(io.StringIO())
@@ -41,7 +41,7 @@ class PlainStream:
         self.unfiltered = stream
 
     def write(self, text: str) -> int:
-        """Write a text after :func:`plain`."""
+        """Write a text with its control characters made visible."""
         self.unfiltered.write(plain(text))
         return len(text)
 
@@ -50,7 +50,8 @@ class PlainStream:
 
 
 def unfiltered(stream: Any) -> Any:
-    """Stream below a PlainStream, for writers that filter by themselves.
+    """Stream to which a PlainStream writes, for code that makes control characters visible itself. Another stream is returned
+    unchanged.
 
     >>> unfiltered(PlainStream(sys.stdout)) is unfiltered(sys.stdout)
     True

@@ -16,18 +16,18 @@ Read = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Range:
-    """Allowed whole numbers of a field, from `least` to below `end`, as in `Annotated[int, Range(0, 10)]`."""
+    """Allowed whole numbers of a field: from `least` on and below `end`, as in `Annotated[int, Range(0, 10)]`."""
 
     least: int
     end: int
 
 
 class Mismatch(ValueError):
-    """A value that does not have the stated type.
+    """Error: a value in parsed JSON does not have the required type.
 
     Attributes:
         place: keys that lead to the value.
-        value: the value at that place.
+        value: the value.
         is_missing: True if a required key is missing.
     """
 
@@ -36,7 +36,7 @@ class Mismatch(ValueError):
         self.place, self.value, self.is_missing = place, value, is_missing
 
     def within(self, key: Any) -> Mismatch:
-        """Error with an outer key added in front of its path."""
+        """The same error with `key` added in front of the keys that lead to the value."""
         self.place = (str(key), *self.place)
         return self
 
@@ -59,13 +59,13 @@ def loads(line: str | bytes) -> Any:
 
 @cache
 def reader(kind: Any) -> Read:
-    """Make a function that converts parsed JSON to a value of a type.
+    """Make a function that converts parsed JSON to a value of the type `kind`.
 
-    Types: bool, int, float (finite), str, Any, Literal, enumerations, Optional, list, dict with text as keys, tuple (named too)
-    and dataclasses of these. Dataclasses refuse missing and unknown fields; null is read as nan in a field whose default is
-    nan.
+    Types: bool, int, float (finite), str, Any, Literal, enumerations, Optional, list, dict with text as keys, tuples and named
+    tuples, and dataclasses of these. Dataclasses refuse missing and unknown fields. null is read as nan in a field whose
+    default is nan.
 
-    Raises (the function):
+    Raises (the function that is made):
         Mismatch: the value does not have the type.
 
     >>> reader(list[int])([1, 2])
@@ -195,7 +195,7 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
 
 
 def stands_for_nan(field: Field[Any]) -> bool:
-    """True if a field's default is nan, which a file writes as null."""
+    """True if the default of a field is nan. A file has null in its place."""
     return isinstance(field.default, float) and math.isnan(field.default)
 
 

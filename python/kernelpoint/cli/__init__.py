@@ -56,7 +56,7 @@ CLOSING = "First try: kernelpoint demo\nCompletion in your shell: kernelpoint --
 
 
 def main() -> None:
-    """Entry point of `kernelpoint`: an error of the user gives one message and a non-zero exit code."""
+    """Entry point of the command `kernelpoint`. An error of the user gives one message and a non-zero exit code."""
     from kernelpoint.errors import KernelPointError
     from kernelpoint.extras import missing_package
 
@@ -182,7 +182,7 @@ def _unknown(name: str) -> str:
 
 
 def command(name: str) -> Any:
-    """The Typer command with this name."""
+    """Command of the command line with this name, as an object of the library Typer."""
     import typer
 
     module, text = COMMANDS[name]

@@ -24,7 +24,7 @@ class Console(rich.console.Console):
 
 class _PlainText(RenderHook):
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Renderables with all control characters in their text made visible."""
+        """Printed objects with all control characters in their text made visible."""
         return [_Plain(renderable) for renderable in renderables]
 
 

@@ -35,7 +35,9 @@ def convert(
 
 
 def conversion_progress(log: Log) -> Callable[[str, int, int], None]:
-    """Progress display of a conversion, called with stage, finished and total number of launches."""
+    """Function that shows the progress of a conversion of traces. It is called with the stage, the finished launches, and the
+    number of launches.
+    """
     stages: dict[str, WorkProgress] = {}
 
     def advance(stage: str, done: int, total: int) -> None:

@@ -41,7 +41,7 @@ Your own simulator: {Path(sys.executable).parent}/kernelpoint patch accelsim CHE
 
 @dataclass(frozen=True)
 class Timed:
-    """A run and its wall time in seconds."""
+    """A finished run, and its wall time in seconds."""
 
     run: Run
     seconds: float

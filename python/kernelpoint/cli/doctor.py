@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 120
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of `kernelpoint doctor`. `problem` names the fault and its remedy; empty if there is none."""
+    """One line of the output of `kernelpoint doctor`. `problem` has the fault and its remedy; empty if there is none."""
 
     name: str
     value: str
@@ -76,7 +76,7 @@ def doctor(
 
 
 def findings() -> Iterator[Finding]:
-    """Check the installation step by step. Opening the plugin is the slowest check and the last."""
+    """Iterator over checks of the installation. Loading the plugin is the slowest check and comes last."""
     yield Finding("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
     yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
     for name, extra in {**dict.fromkeys(DISTRIBUTIONS, ""), **EXTRAS}.items():
@@ -93,10 +93,10 @@ def findings() -> Iterator[Finding]:
 
 
 def why_no_embedding(shared: int | None) -> str:
-    """Reason why the library that embeds Python is missing, and the remedy.
+    """Reason why the library that embeds Python in a simulator is missing, and the remedy.
 
     Args:
-        shared: Python's build variable Py_ENABLE_SHARED.
+        shared: value of Python's build variable Py_ENABLE_SHARED.
 
     Example:
         >>> why_no_embedding(1)

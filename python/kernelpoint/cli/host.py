@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def program() -> Path:
-    """Path of the compiled embedded host."""
+    """Path of the compiled embedded host, the small simulator that ships with KernelPoint."""
     return Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
 
 
 def main() -> None:
-    """Replace this process by the embedded host, with the same arguments."""
+    """Replace this process by the embedded host (the small simulator that ships with KernelPoint), with the same arguments."""
     path = program()
     if not path.is_file():
         sys.exit(f"kernelpoint-host: {path} is missing; build it with `make build`")

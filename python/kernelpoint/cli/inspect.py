@@ -58,7 +58,7 @@ def inspect(
 
 
 def list_record(path: Path) -> dict[str, Any]:
-    """Facts that `inspect` shows about a list, as plain values for JSON.
+    """Data that `kernelpoint file inspect` shows about a trace list, as values for JSON.
 
     Raises:
         TraceError: a launch has no usable trace.
@@ -100,7 +100,7 @@ def _show_list(path: Path, record: dict[str, Any]) -> None:
 
 
 def trace_record(trace: Path) -> dict[str, Any]:
-    """Facts that `inspect` shows about a trace, as plain values for JSON."""
+    """Data that `kernelpoint file inspect` shows about a trace, as values for JSON."""
     scan = scan_trace(trace)
     work = fields_of(scan.work)
     work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))

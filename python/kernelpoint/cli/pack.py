@@ -56,7 +56,7 @@ def pack(
 
 
 def inspect_pack(pack: Path, as_json: bool) -> None:
-    """Show the content of a pack and the statement of its run."""
+    """Show the content of a pack (archive of a run with its traces), and the estimate of its run."""
     about = about_pack(pack)
     record = {
         "kernelpoint": about.kernelpoint,

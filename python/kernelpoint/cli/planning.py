@@ -31,7 +31,16 @@ SHOWN = 20  # clusters; the CSV file has the cluster of every launch
 def made_plan(
     traces: Path, settings: Config, gpu: Sequence[str], option: str, workers: int | None, cluster: str | None
 ) -> Plan:
-    """Make the plan of a list, on workers if they were requested."""
+    """Make the sampling plan of a trace list, in this process or on workers.
+
+    Args:
+        traces: the list.
+        settings: configuration of the run.
+        gpu: files that describe the simulated GPU.
+        option: name of the option by which the user gives a profile, for messages.
+        workers: number of worker processes; None: this process.
+        cluster: configuration of a batch system, or address of a Dask scheduler; None: this machine.
+    """
     say = Console(stderr=True).print
     with _pool(workers, cluster, say) as pool:
         return Plan.from_config(traces, settings, gpu, say, option, pool, Console(soft_wrap=True, highlight=False).print)
@@ -53,7 +62,9 @@ def _pool(workers: int | None, cluster: str | None, say: Log) -> Iterator[Pool |
 
 
 def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> None:
-    """Write a plan to the cache, and to a file that was named; print its sizes and its forecast."""
+    """Write a plan to the cache, and to the file `output` if it is given. Print the sizes of the plan, and the forecast of its
+    runs.
+    """
     console, stdout = Console(stderr=True), Console(soft_wrap=True)
     if not named_gpu and (made.forecast or "fast_model" in made.origin):
         name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
@@ -84,7 +95,9 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
 
 
 def show_clusters(made: Plan, output: Path | None) -> None:
-    """Print the largest clusters; write launch index and cluster of every launch as CSV (-1: unreadable trace)."""
+    """Print the largest clusters (groups of similar launches) of a plan. Write index and cluster of every launch as CSV, with
+    -1 for an unreadable trace.
+    """
     streams, work = made.program.stream_ids, made.count_of_unit("instructions")
     labels = np.where(streams >= 0, made.cluster_of_unit(), -1)
     if output is not None:

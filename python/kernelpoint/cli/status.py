@@ -29,7 +29,7 @@ _FIRST_SEEN: dict[tuple[Path, int], tuple[float, int]] = {}  # by journal and pa
 
 @dataclass(frozen=True)
 class Status:
-    """State of a run. `seconds_left` is the time left in its pass, None if unknown."""
+    """State of a run. `seconds_left` is the expected time until the end of its pass (round of sampling); None if unknown."""
 
     state: str
     pass_text: str
@@ -40,7 +40,7 @@ class Status:
 
     @property
     def place(self) -> str:
-        """State, pass, and time left in the pass, as text."""
+        """State of the run, its pass (round of sampling), and the time left in that pass, as text."""
         remaining = "" if self.seconds_left is None else f"; about {duration(self.seconds_left)} left in the pass"
         return f"{self.state}; {self.pass_text}{remaining}"
 
@@ -92,10 +92,12 @@ def _all_lines(place: Path) -> list[str]:
 
 
 def status_of(run: Run, locked: bool | None, now: float) -> Status:
-    """Read the status of a run from its files.
+    """Find the state of a run from its journal.
 
     Args:
+        run: the run so far.
         locked: True if a process has locked the journal; None if a process on another machine may have locked it.
+        now: time in seconds since 1970.
     """
     launches = sum(run.launches)
     if run.summary is not None:
@@ -114,9 +116,9 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
 
 
 def is_locked(path: Path) -> bool | None:
-    """True if a process of this machine holds the journal's lock, False if none does, None if another machine might.
+    """True if a process of this machine has locked a journal, False if none has, None if another machine may have locked it.
 
-    Reads the system's table of locks, and takes no lock.
+    The system's table of locks is read; no lock is taken.
     """
     try:
         inode = str(path.stat().st_ino)

@@ -20,9 +20,11 @@ SECONDS = 3  # between two pages
 
 
 def follow(journal: Path, path: Path, say: Log) -> None:
-    """Write the page of a run again and again until the run ends or Ctrl-C is pressed.
+    """Write the HTML page of a run every few seconds until the run ends or Ctrl-C is pressed.
 
     Args:
+        journal: journal of the run.
+        path: the page.
         say: function that prints a line at the start and at the end.
 
     Raises:
@@ -39,8 +41,8 @@ def follow(journal: Path, path: Path, say: Log) -> None:
 
 
 def page_so_far(journal: Path) -> tuple[str, bool]:
-    """Page of a run so far, and whether the run has ended. A finished run gets its report, a running one its progress and the
-    interval of each pass.
+    """HTML page of a run, and True if the run has ended. A finished run gets its report; a run in progress gets the interval
+    after each pass (round of sampling).
     """
     title = f"{journal.name}, so far"
     try:

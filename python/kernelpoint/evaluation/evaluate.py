@@ -45,7 +45,9 @@ MOST_BYTES = 1 << 30  # of the file of results
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a comparison: policy, error budget, seed. `bound`: None takes the policy's usual bound."""
+    """One test in a comparison of sampling methods: policy, error budget, seed, and the kind of bound (None: the policy's usual
+    one).
+    """
 
     policy: str
     relative_error: float
@@ -55,20 +57,25 @@ class Cell:
 
 
 def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settings: Any) -> Iterator[Cell]:
-    """Make the cells of a comparison: every policy at every budget with every seed."""
+    """Tests of a comparison of sampling methods: every policy at every error budget with every seed."""
     return (Cell(*place, *settings) for place in product(policies, budgets, range(seeds)))
 
 
 @dataclass(frozen=True)
 class Row:
-    """Result of one cell of a comparison. `reason` is set if the policy refused the workload.
+    """Result of one test in a comparison of sampling methods. `reason` is set if the policy refused the workload.
 
-    error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total, nan where the
-    workload names none;
-    simulated, simulated_total: launches and their total, with those for validation of the replay error (`validation`);
-    cycle_speedup: total over simulated_total; bound: "promised" (the design claims the budget), the kind of bound that
-    the run measured, or "none"; half_width: relative; held: whether |error| is within it; from_truth: whether the run was
-    planned from the times that judge it.
+    Attributes:
+        error: (estimate - total) / total.
+        error_beyond_latency: error as a share of the total without the constant latency of launches; nan if that is unknown.
+        simulated, simulated_total: number of simulated launches and their total, launches that measure the error of restored
+            caches included.
+        validation: number of launches that measure the error of restored caches.
+        cycle_speedup: total / simulated_total.
+        bound: "promised" (the design claims the budget), the kind of bound that the run computed, or "none".
+        half_width: relative half-width.
+        held: True if |error| is within the half-width.
+        from_truth: True if the run was planned from the same times that judge it.
     """
 
     workload: str
@@ -96,14 +103,14 @@ class Row:
 
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Row:
-        """Make a row from its stored record."""
+        """Make a row from its record in the results file."""
         floats = {name for name, field in cls.__dataclass_fields__.items() if field.type == "float"}
         values: dict[str, Any] = {k: math.nan if v is None and k in floats else v for k, v in record.items()}
         return cls(**values)
 
 
 class Inputs:
-    """Inputs of the policies for one workload. Each input is made once, and its cost in seconds is stored."""
+    """Inputs of the sampling policies for one workload. Each is made once, and the seconds that it took are stored."""
 
     def __init__(self, workload: Workload, log: Log) -> None:
         self.workload = workload
@@ -113,7 +120,9 @@ class Inputs:
         self._designs: dict[tuple[object, ...], tuple[Design | AssistedDesign, float]] = {}
 
     def program(self, policy: type[Policy], config: Config) -> tuple[Program, frozenset[Need], bool]:
-        """Program with the inputs that a policy needs, and whether it contains the true times."""
+        """Program (table of launches) with the inputs that a policy needs, the kinds of these inputs, and True if they contain
+        the true times.
+        """
         profile, sees_truth = self._profile(policy)
         predictions, traces = self.workload.program.predictions, len(self.workload.program.traces) > 0
         with_model = replace(self._made, predictions=predictions)
@@ -142,7 +151,9 @@ class Inputs:
         return self._made
 
     def design(self, policy: type[Policy], config: Config, program: Program) -> tuple[Design | AssistedDesign, float]:
-        """Design of a policy and the seconds it took. It is made once if it does not depend on the budget."""
+        """Sampling design of a policy, and the seconds that it took. A design that does not depend on the error budget is made
+        once.
+        """
         key = (config.policy.name, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
         if any(other[0] != config.policy.name for other in self._designs):
             self._designs.clear()  # cells come policy by policy, and designs of many launches are large
@@ -173,8 +184,9 @@ class Inputs:
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:
-    """Plan a run, replay it with known results, and compare the estimate with the truth. If the policy refuses the workload,
-    the row has the reason.
+    """Run one test: plan a run, replace the simulator by the known results, and compare the estimate with the true total.
+
+    If the policy refuses the workload, the row has the reason.
     """
     workload = inputs.workload
     row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
@@ -224,10 +236,14 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
 
 
 class OneLaunchBefore(InitialStates):
-    """Cache state in which the previous launch fills every line. Model: earlier launches leave nothing."""
+    """Cache state for comparisons without a simulator. Model: the previous launch fills every cache line, and earlier launches
+    leave none.
+    """
 
     def shares_left(self, launch: int, most: int) -> np.ndarray:
-        """Share of the lines that the previous launch leaves: all of them."""
+        """Shares of a launch's cache lines that the last 1, 2, ..., `most` launches before it leave: all lines come from the
+        previous launch.
+        """
         return np.ones(1)
 
 
@@ -238,10 +254,10 @@ def looked_up(
     policy: type[Policy],
     workload: Workload,
 ) -> Loop:
-    """Make a run with known results in place of a simulator (session/loop.py).
+    """Make a sampled run in which known results replace the simulator.
 
-    Over traces the simulator is one that replays state, and in which replay makes no difference: the run makes validation
-    launches, and allows for what they could have shown.
+    If the workload has traces, the run also simulates launches to measure the error of restored caches; the known results show
+    no such error, and the bound allows for an undetected one.
     """
     host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
     host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
@@ -259,10 +275,9 @@ def looked_up(
 
 @cache
 def code_version(package: Path = PACKAGE) -> str:
-    """Hash of KernelPoint's code and the versions of its libraries: 32 hexadecimal digits.
+    """Hash of KernelPoint's code and of the versions of its libraries, 32 hexadecimal digits.
 
-    Stored rows are keyed by this hash, so rows of older code are not used again. The version of the package does not change
-    with each change of the code.
+    It is part of the key of a stored result, so that results of older code are not used again.
 
     >>> len(code_version())
     32
@@ -277,7 +292,7 @@ def code_version(package: Path = PACKAGE) -> str:
 
 
 class ResultsFile:
-    """File with finished rows of a comparison, one JSON line each. The key of a row contains inputs, cell and code version.
+    """File with results of a comparison, one line of JSON each. The key of a result covers the inputs, the test and the code.
 
     >>> import tempfile
     >>> results = ResultsFile(Path(tempfile.mkdtemp()) / "rows.jsonl")
@@ -302,20 +317,20 @@ class ResultsFile:
             write_output(path, whole)
 
     def find(self, key: str) -> Row | None:
-        """Stored row with this key; None if there is none."""
+        """Stored result with this key; None if there is none."""
         return self._rows.get(key)
 
     def keep(self, key: str, row: Row) -> None:
-        """Store a row. Refused rows are not stored, because the missing input may come later."""
+        """Store a result. A workload that a policy refused is not stored, because the missing input may be given later."""
         if self._path is None or row.reason:
             return
         append_output(self._path, json_text({"key": key, "row": asdict(row)}) + "\n")
 
 
 def compare(workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log) -> Iterator[Row]:
-    """Compute the rows of one workload, one by one; rows already in the results file are read from it.
+    """Run the tests of one workload, and return each result when it is available. Results in the file are not computed again.
 
-    A policy that refuses the workload is asked once, not for every seed.
+    A policy that refuses the workload is tried with one seed only.
     """
     inputs = Inputs(workload, log)
     refused: dict[tuple[str, float], Row] = {}

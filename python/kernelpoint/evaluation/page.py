@@ -38,18 +38,19 @@ NOT_KNOWN = Means()
 
 @dataclass(frozen=True)
 class Line:
-    """Summary of one policy at one budget: over the seeds of one workload, or over all workloads.
+    """Summary of one policy at one error budget: over the seeds of one workload, or over all workloads.
 
     Attributes:
-        speedups: mean cycle speedups over workloads; for one workload, all three are its total over the mean simulated total.
+        speedups: harmonic, geometric and arithmetic mean of the workloads' cycle speedups. For one workload all three are its
+            total over the mean total of the simulated launches.
         error_mean, error_max: mean and maximum of |error|.
         bias: mean of the signed error.
         spread: standard deviation of the signed error over seeds (mean over workloads).
-        beyond_latency: mean |error| as a share of the total without the launch latency, where a workload names one.
-        held: share of runs whose stated bound held; nan if no run stated a bound.
-        within: share of runs with |error| within the budget.
+        beyond_latency: mean |error| as a share of the total without the constant launch latency, if that is known.
+        held: share of runs whose error was within the bound that they stated; nan if no run stated a bound.
+        within: share of runs with |error| within the error budget.
         simulated: number of simulated launches: mean over seeds, sum over workloads.
-        from_truth: True if a run was planned from the times that judge it.
+        from_truth: True if a run was planned from the same times that judge it.
         reasons: reasons for missing runs.
     """
 
@@ -97,7 +98,7 @@ def _mean(values: Iterable[float | None]) -> float:
 
 
 def per_workload(rows: Iterable[Row]) -> list[Line]:
-    """Summarise rows: one line for each workload, policy and budget, in the order of their first appearance."""
+    """Summaries of the results of each workload, policy and error budget, in the order of their first appearance."""
     groups: dict[tuple[str, str, float], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.workload, row.policy, row.relative_error), []).append(row)
@@ -131,10 +132,10 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
 
 
 def overall(lines: Iterable[Line]) -> list[Line]:
-    """Summarise lines over all workloads: one line for each policy and budget.
+    """Summaries over all workloads, for each policy and error budget.
 
-    Averages over different workloads cannot be compared, so a policy that did not run on all of them gets no numbers, but a
-    reason.
+    A policy that did not run on all workloads gets a reason in place of numbers, because averages over different workloads
+    cannot be compared.
     """
     groups: dict[tuple[str, float], list[Line]] = {}
     ran: set[str] = set()
@@ -210,7 +211,7 @@ LEAST_SPEEDUP = 1.05  # shown as 1.1x
 
 
 def tables(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> list[Table]:
-    """Tables of a comparison: one over all workloads, if there are several, and one for each workload."""
+    """Tables of a comparison of sampling methods: one over all workloads, if there are several, and one for each workload."""
     whole = [_table(f"All {len(workloads)} workloads", "", total)] if len(workloads) > 1 else []
     return whole + [
         _table(
@@ -231,7 +232,9 @@ def _table(title: str, caption: str, lines: Sequence[Line]) -> Table:
 
 
 def mark_of(item: Line, lines: Sequence[Line]) -> str:
-    """Mark of a line in its table: `best`, `faster, no bound`, `broken` or none; MARKS explains them."""
+    """Word shown beside a summary in its table: `best`, `faster, no bound`, `broken` or none. The constant MARKS explains
+    them.
+    """
     if item.held < HELD:  # held is nan where no bound is stated
         return "broken"
     rivals = [line for line in lines if line.runs and line.relative_error == item.relative_error and _sound(line)]
@@ -261,8 +264,8 @@ LEAST_ERROR = 1e-5  # drawn for anything smaller: the axis is logarithmic
 
 
 def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
-    """Write a comparison into a folder: comparison.csv (all rows), comparison.json (rows and summaries), comparison.html,
-    comparison.md.
+    """Write a comparison of sampling methods into a folder: comparison.csv (all results), comparison.json (results and
+    summaries), comparison.html and comparison.md. Returns the files.
     """
     lines = per_workload(rows)
     total = overall(lines)
@@ -285,7 +288,7 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
 
 
 def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
-    """HTML page of a comparison of methods."""
+    """HTML page of a comparison of sampling methods."""
     counted = "1 workload" if len(workloads) == 1 else f"{len(workloads)} workloads"
     about = (
         f"{counted}, {sum(line.runs for line in lines):,} runs. Every run plans from what is known beforehand (rows marked *: "
@@ -302,7 +305,7 @@ def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Seque
 
 
 def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
-    """Markdown text of a comparison: all tables, the policies that were refused, and the legend."""
+    """Markdown text of a comparison of sampling methods: all tables, the policies that refused a workload, and the legend."""
     parts = []
     for table in tables(workloads, lines, total):
         parts += [f"**{table.title}**\n", table.markdown(), "", *(f"- {note}" for note in table.notes), ""]
@@ -310,10 +313,11 @@ def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequen
 
 
 def scatter_of(lines: Sequence[Line]) -> Spec | None:
-    """Chart of mean error against cycle speedup of every policy and budget, on logarithmic axes; None without any speedup.
+    """Chart of mean error against cycle speedup for each policy and error budget, on logarithmic axes; None if there is no
+    speedup.
 
-    Marks are outlines, so that two at one place are seen. Lines over several workloads have a panel for each of these, in
-    which a line joins the budgets of a policy; one panel names them.
+    Marks are outlines, so that overlapping ones stay visible. Summaries over several workloads have a panel for each error
+    summary in which a line joins the budgets of a policy.
     """
     if not (dots := _dots(lines)):
         return None

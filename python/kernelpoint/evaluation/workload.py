@@ -29,16 +29,16 @@ MODEL_IS_TRUTH = "so rows that plan from it say nothing about real runs; give fa
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload for comparisons: launches in program order with their true results.
+    """Workload for comparisons of sampling methods: N launches in program order, with their true results.
 
     Attributes:
         results: float64 [N], cycles or ns of each launch in the full run.
         counter: "cycles" or "ns".
-        program: launches with traces, if there are any; names, shapes, times and counters that methods may use; predictions of
-            the fast model, unless it is off or a profile takes its place.
-        from_truth: True if the times of `program` are the true results; rows of methods that use them are marked.
+        program: table of the launches: traces, if there are any; names, shapes, times and counters that methods may use;
+            predictions of the fast model, unless it is off or a profile replaces it.
+        from_truth: True if the times of `program` are the true results. Results of methods that use them are marked.
         host: description of the simulator that made the true results.
-        informed: True if the user asked that methods which do not need times get the times of `program` too.
+        informed: True if methods that do not need times get the times of `program` too.
         notes: sentences shown with the table.
     """
 
@@ -63,7 +63,7 @@ class Workload:
         return float(self.results.sum())
 
     def key(self) -> str:
-        """Hash of everything in the workload that results depend on."""
+        """Hash of everything in the workload that results of methods depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(f"{self.program.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}{self.host}".encode())
         digest.update(self.program.fingerprint.launches.encode())
@@ -74,14 +74,16 @@ class Workload:
 
 
 def load_workload(request: Request, communication: bool, log: Log) -> Workload:
-    """Read a workload that a user named: truth, traces and profile.
+    """Read a workload that a user named: true results, traces and profile.
 
     Args:
-        communication: True keeps the kernels of NCCL.
+        request: files and settings of the workload.
+        communication: True to keep kernels of communication libraries such as NCCL.
+        log: function that receives lines for the user.
 
     Raises:
-        ProfileError: a file cannot be read, truth, traces and profile are not of the same launches, or a launch is no longer
-            than the latency.
+        ProfileError: a file cannot be read, its launches are not those of the true results, or a launch is shorter than the
+            launch latency.
     """
     if request.truth is None:
         read = _simulated(str(request.traces), configuration_of_host(str(request.host)), log)
@@ -217,22 +219,26 @@ KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "l
 
 @dataclass(frozen=True)
 class Request:
-    """Description of a workload on the command line, parsed.
+    """Description of a workload, parsed from the command line.
 
     Attributes:
         truth: file with the results of every launch in the full run.
         name: name of the workload in tables.
         traces: trace list of the workload.
-        profile: input of the methods (none: the truth, for those that need times; "truth": for all that can
-            use its times; "host:NAME": a full run of the embedded host in that configuration; "model": what the fast
-            model predicts; or a file).
+        profile: times or counters for the methods:
+
+            empty      the true results, for methods that need times
+            truth      the true results, for all methods that can use times
+            host:NAME  a full run of the embedded host (KernelPoint's small simulator) with that configuration
+            model      predictions of the fast model (KernelPoint's analytic GPU model)
+            FILE       a profile
+
         host: configuration of the embedded host that simulates the full run.
-        fast_model: configuration of the fast model, as in kernelpoint.yaml (`auto`: another GPU than the host's, else the
-            nearest shipped; `off`).
+        fast_model: configuration of the fast model, as in kernelpoint.yaml. `auto`: another GPU than the host's, or else the
+            nearest shipped one; `off`: no predictions.
         device: number of the GPU in the file `truth`.
-        latency: cycles of each launch that no method can save, taken off for a second error; of a simulator that does not state
-            it, only `kernelpoint` with the fast model takes it out.
-        accept: kinds of findings that do not refuse the workload, separated by `+`.
+        latency: constant cost of each launch in cycles, which no method can save; errors are also shown without it.
+        accept: kinds of defects that do not refuse the workload, separated by `+`.
     """
 
     name: str
@@ -247,10 +253,10 @@ class Request:
 
 
 def parse_request(text: str) -> Request:
-    """Parse the description of a workload: FILE, or key=value pairs separated by commas.
+    """Parse the description of a workload: a file name, or key=value pairs separated by commas.
 
     Raises:
-        ConfigError: an unknown key, or neither a truth nor a host with traces.
+        ConfigError: a key is unknown, or there is neither a file with true results nor a configuration to simulate them.
 
     >>> parse_request("v100.csv").name, parse_request("truth=a.csv,name=b,traces=k.g").traces
     ('v100', 'k.g')

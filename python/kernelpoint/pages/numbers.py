@@ -16,7 +16,7 @@ def is_finite(value: float | None) -> bool:
 
 
 def number(value: float | None) -> str:
-    """Format a total or a count.
+    """Format a total or a count; "-" if it is unknown.
 
     >>> number(80651.0), number(0.00068), number(16.5), number(None)
     ('80,651', '0.00068', '16.5', '-')
@@ -58,7 +58,7 @@ def error(value: float | None) -> str:
 
 
 def half_width(relative: float | None) -> str:
-    """Format a relative half-width in percent; values above 100 % are shown as "over 100 %".
+    """Format a relative half-width in percent. Values above 1 are shown as "over 100 %".
 
     >>> half_width(0.0125), half_width(11483.3), half_width(None)
     ('1.25 %', 'over 100 %', '-')
@@ -67,7 +67,7 @@ def half_width(relative: float | None) -> str:
 
 
 def share(value: float) -> str:
-    """Format a share that a user wrote, such as a budget, without additional digits.
+    """Format a share that a user gave, such as an error budget, in percent and without additional digits.
 
     >>> share(0.05), share(0.005)
     ('5 %', '0.5 %')
@@ -87,7 +87,7 @@ def factor(value: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Format a ratio of two totals, or its half-width."""
+    """Format a ratio of two totals, or the half-width of a ratio."""
     return f"{value:.4f}" if is_finite(value) else "-"
 
 
@@ -95,7 +95,7 @@ def amount(value: Estimate | None, unit: float = 1.0) -> str:
     """Format a total or a rate with its half-width: at least three digits, at most four decimals.
 
     Args:
-        unit: unit of the amount.
+        unit: number by which the value is divided, such as 1e6 for millions.
 
     >>> [amount(Estimate.of(e, h)) for e, h in ((14628.2, 310.0), (0.81234, 0.0123), (7.25, math.nan))]
     ['14,628 ± 310', '0.812 ± 0.012', '7.25 ± ?']
@@ -110,7 +110,7 @@ def amount(value: Estimate | None, unit: float = 1.0) -> str:
 
 
 def rate(value: Estimate | None) -> str:
-    """Format a share with its half-width, in percent.
+    """Format an estimated share with its half-width, in percent.
 
     >>> rate(Estimate.of(0.25, 0.05))
     '25.0 ± 5.0 %'
@@ -119,7 +119,7 @@ def rate(value: Estimate | None) -> str:
 
 
 def json_text(record: Any, indent: int | None = None) -> str:
-    """JSON text of a record of plain values, with null for nan and infinity.
+    """JSON text of a record. Numbers that are nan or infinite become null.
 
     >>> json_text({"half_width": float("nan")})
     '{"half_width": null}'
@@ -128,7 +128,7 @@ def json_text(record: Any, indent: int | None = None) -> str:
 
 
 def finite(record: Any) -> Any:
-    """Replace nan and infinity in a record by None, because JSON has neither.
+    """Record with None in place of numbers that are nan or infinite, which JSON does not have.
 
     >>> finite({"error": float("nan"), "rows": (1.5, "a")})
     {'error': None, 'rows': [1.5, 'a']}

@@ -32,16 +32,16 @@ WITHOUT_CHARTS = "No charts: they need the package vl-convert-python; pip instal
 
 @dataclass(frozen=True)
 class Verdict:
-    """First block of a page: the result in one sentence.
+    """First block of a page: the main result.
 
     Attributes:
         figure: main number of the page.
-        claim: meaning of the number, as a sentence.
+        claim: sentence on the meaning of the number.
         answers: answers by question, shown below the claim.
         lines: sentences shown below the answers.
         interval: relative half-width and error budget, compared in a small picture.
         colour: `good`, `warn`, `bad`, `cool` or `plain`.
-        progress: number of finished launches and of all launches, for a run that has not ended.
+        progress: number of finished launches and of all launches, for a run in progress.
     """
 
     figure: str
@@ -55,7 +55,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Facts:
-    """Block with names and values. The last entry, a command, fills a whole line."""
+    """Block of a page that lists names with values. Its last entry must be a command and is shown on a line of its own."""
 
     values: Mapping[str, str]
     command: str = ""
@@ -63,7 +63,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Chart:
-    """Block with a chart, a heading and a caption; screen readers read both.
+    """Block of a page with a chart, a heading and a caption. Screen readers read heading and caption.
 
     Attributes:
         name: identifier of the chart on the page.
@@ -83,7 +83,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Text:
-    """Block of a page with paragraphs; with a title, a heading followed by a list."""
+    """Block of a page with paragraphs. With a title, it is a heading followed by a list."""
 
     lines: Sequence[str]
     title: str = ""
@@ -110,7 +110,7 @@ class Page:
     reload: int = 0
 
     def html(self) -> str:
-        """Render the page as HTML. Without the extra `report` it has no charts, and says so."""
+        """HTML text of the page. If the extra `report` is not installed, it has a note in place of the charts."""
         drawing = javascript()
         charts = {it.name: it for it in self.blocks if isinstance(it, Chart) and it.chart is not None}
         missing = WITHOUT_CHARTS if charts and drawing is None else ""
@@ -129,7 +129,7 @@ class Page:
 
 
 def content_policy(scripts: Sequence[str]) -> str:
-    """Content security policy of a page: it runs these scripts only, loads nothing and sends nothing.
+    """Content security policy of a page, with which a browser runs only the given scripts and loads and sends nothing.
 
     >>> content_policy(["1"])
     "default-src 'none'; script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='; style-src 'unsafe-inline'; ..."
@@ -143,7 +143,7 @@ def content_policy(scripts: Sequence[str]) -> str:
 
 
 def macro(name: str, block: Any) -> str:
-    """Render one block as HTML, without a page around it."""
+    """HTML of one block of a page, made by the template's macro `name`."""
     return str(getattr(_template().make_module(_assets()), name)(block))
 
 
@@ -168,11 +168,11 @@ def _template() -> Template:
 
 
 def javascript() -> str | None:
-    """Bundled JavaScript of Vega from the package vl-convert, about 0.9 MB, escaped for a page; None if that package is not
-    installed.
+    """JavaScript of the chart library Vega from the package vl-convert (about 0.9 MB), escaped for a page; None if the package
+    is not installed.
 
-    The bundle takes seconds to make, so it is cached with a checksum whose key is this installation. A cached bundle that is
-    damaged or comes from another installation is made again.
+    It takes seconds to make, so it is cached with a checksum. A cached file that is damaged, or was made by another
+    installation, is made again.
     """
     try:
         kept = Path(cache_folder()) / f"vega-{version(_BUNDLER)}.js"

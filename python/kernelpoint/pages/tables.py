@@ -22,13 +22,13 @@ _TEX |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textascii
 
 @dataclass(frozen=True)
 class Column:
-    """Column of a table: heading, alignment, unit.
+    """Column of a table.
 
     Attributes:
         name: heading of the column.
         show: function that formats a value as text.
         of: function, or path of attributes, that takes the value from a record.
-        brief: True if a narrow terminal shows the column.
+        brief: True if the column is also shown on a narrow terminal.
     """
 
     name: str
@@ -37,18 +37,18 @@ class Column:
     brief: bool = True
 
     def value(self, record: Any) -> Any:
-        """Value of a record in this column."""
+        """Value of this column for a record."""
         return self.of(record) if callable(self.of) else attrgetter(self.of)(record)
 
 
 @dataclass(frozen=True)
 class Row:
-    """Row of a table: cells, and the rows shown when it is opened.
+    """Row of a table.
 
     Attributes:
         cells: value for each column; an empty text is an empty cell.
-        weak: True if the row is grey.
-        mark: word beside the first cell.
+        weak: True if the row is shown in grey.
+        mark: word shown beside the first cell.
         key: name of the row in charts; a click on the row selects it there.
         inner: rows shown when this row is expanded.
     """
@@ -61,10 +61,10 @@ class Row:
 
 
 def rows_of(columns: Sequence[Column], records: Iterable[Any], **more: Callable[[Any], Any]) -> list[Row]:
-    """Make a row of each record.
+    """Make a row of a table from each record.
 
     Args:
-        columns: columns of the table; each takes its value from a record.
+        columns: columns of the table, which take their values from the record.
         more: other fields of `Row`, each as a function of the record.
 
     >>> rows = rows_of([Column("size", of=len), Column("first", str, of=lambda name: name[0])], ["gemm"], key=str)
@@ -102,7 +102,7 @@ class Table:
     name: str = ""
 
     def flat(self) -> Iterator[tuple[int, Row]]:
-        """All rows with their depth; a row is followed by the rows below it."""
+        """Iterator over all rows, each with its depth and followed by its inner rows."""
 
         def below(rows: Iterable[Row], depth: int) -> Iterator[tuple[int, Row]]:
             for row in rows:
@@ -189,7 +189,7 @@ def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def safe_cell(value: object) -> object:
-    """Put an apostrophe before text that a spreadsheet would run as a formula; numbers stay numbers.
+    """Value for a cell of a CSV file. Text that a spreadsheet would run as a formula gets an apostrophe before it.
 
     Source: OWASP, "CSV Injection".
 

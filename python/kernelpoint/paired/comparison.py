@@ -28,14 +28,14 @@ FEW = 2  # common launches of a stratum, from which on it may hide much
 
 @dataclass(frozen=True)
 class CounterRow:
-    """Comparison of one counter: both totals, difference and ratio, each with its half-width.
+    """Comparison of one counter between two runs.
 
     Attributes:
-        first, second: totals of both runs, estimated from the common launches.
-        ratio: `second / first`, with half-width.
-        difference: `second - first`, with half-width.
-        separate: half-width of the ratio from the two bounds that the runs state (right if both bounds are, so its confidence
-            is lower).
+        first, second: totals of both runs, estimated from the launches that both simulated.
+        ratio: second / first, with its half-width.
+        difference: second - first, with its half-width.
+        separate: half-width of the ratio computed from the separate bounds of the two runs. It is right if both bounds are, so
+            its confidence is lower.
         tighter: `separate` over the half-width of `ratio`.
 
     >>> ratio, difference = Estimate.of(1.5, 0.01), Estimate.of(500.0, 10.0)
@@ -52,7 +52,7 @@ class CounterRow:
 
     @classmethod
     def exact(cls, counter: str, first: float, second: float) -> CounterRow:
-        """Make the row of a counter whose totals both runs know exactly.
+        """Make the comparison of a counter whose total is exact in both runs.
 
         >>> CounterRow.exact("instructions", 100.0, 100.0).ratio.half_width
         0.0
@@ -62,13 +62,15 @@ class CounterRow:
 
     @property
     def tighter(self) -> float:
-        """Factor by which the paired interval of the ratio is narrower than that from two separate bounds."""
+        """Factor by which the half-width of the ratio is smaller than the one computed from the separate bounds of the two
+        runs.
+        """
         return self.separate / self.ratio.half_width if self.ratio.half_width > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of two runs: one row for each counter.
+    """Comparison of two runs of the same launches on two simulated GPUs: one row for each counter.
 
     Attributes:
         common: number of launches drawn in both runs.
@@ -91,7 +93,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
-        """Comparison as a JSON object."""
+        """The comparison as a JSON object."""
         content = asdict(self)
         rows = content.pop("rows")
         for row, compared in zip(rows, self.rows, strict=True):
@@ -104,7 +106,8 @@ class Comparison:
 
 
 def compare_runs(first: Run, second: Run) -> Comparison:
-    """Compare `second` with `first`, counter by counter.
+    """Compare two sampled runs of the same launches, counter by counter. Launches drawn in both runs are compared in pairs,
+    which makes the bound of the ratio tighter.
 
     Raises:
         JournalError: list, plan, seed, policy or estimator differ (the message names each key with both values), or a run has
@@ -227,9 +230,15 @@ def _row(first: Run, second: Run, counter: str, pair: tuple[str, str], errors: E
 
 
 def row_apart(name: str, a: Estimate, b: Estimate) -> CounterRow:
-    """Compare two totals by their own intervals; a ratio has the half-width to its farther end, nan if a bound is missing.
+    """Compare two totals by their separate intervals. The half-width of the ratio is the distance to the farther end of its
+    interval; nan if a bound is missing.
 
-    Formula: B - A +- (a + b) from A +- a and B +- b; the ratio lies between (B - b) / (A + a) and (B + b) / (A - a).
+    Formula: for totals A +- a and B +- b, the difference is B - A +- (a + b), and the ratio lies between (B - b) / (A + a) and
+    (B + b) / (A - a).
+
+    Args:
+        name: name of the counter.
+        a, b: the two totals.
 
     >>> row = row_apart("cycles", Estimate.of(100.0, 10.0), Estimate.of(180.0, 9.0))
     >>> row.difference.half_width, round(row.ratio.half_width, 6)
@@ -306,13 +315,14 @@ def _cure(first: Run, second: Run) -> list[str]:
 
 
 def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
-    """Stratified sample of a finished run, restricted to some launches.
+    """Stratified sample of a finished run, restricted to some of its launches.
 
     Args:
-        units: int64 [n], launches that the sample may contain; each has a result.
+        run: the run.
+        units: int64 [n], indices of the launches that the sample may contain; each has a result.
 
     Returns:
-        Sample, and bool [n], True for the launches in the sample; the others were simulated for certain.
+        The sample, and bool [n], True for the launches in it; the others are launches that are always simulated.
 
     Raises:
         JournalError: the run has not ended, or its policy states no bound.
@@ -349,7 +359,7 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
 
 
 def kinds_of(run: Run) -> tuple[Kind, ...]:
-    """Kind of each pass of a run, read from the journal's record of the last pass.
+    """Kind of each pass (round of sampling) of a run, from the journal's record of the last pass.
 
     Raises:
         JournalError: the record of the last pass does not contain the kinds.
@@ -362,10 +372,11 @@ def kinds_of(run: Run) -> tuple[Kind, ...]:
 
 
 def check_comparable(run: Run) -> None:
-    """Raise an error if a run states nothing that can be compared.
+    """Raise an error if a run cannot be compared with another one.
 
     Raises:
-        JournalError: the run has not ended, states no bound, stopped launches before their end, or abandoned its design.
+        JournalError: the run has not ended, states no bound, stopped launches before their end, or changed to simulating every
+            launch after a failure.
     """
     summary = run.ended()
     if summary.projected:
@@ -381,17 +392,20 @@ def check_comparable(run: Run) -> None:
 
 
 def is_predicted(run: Run) -> bool:
-    """True if the design of a run uses predictions. Then the journal has no strata, and the plan has the predictions."""
+    """True if the design of a run uses predictions of launches. Then its strata (groups sampled separately) are not in the
+    journal, and the predictions are in the plan.
+    """
     return run.frozen.strata is None and run.header.plan is not None
 
 
 def predicts_traced(run: Run) -> bool:
-    """True if the run has a `selection` and its design uses predictions of the traced launches (two-phase sampling)."""
+    """True if only some launches of the run were traced, and its design uses predictions of these (two-phase sampling)."""
     return run.frozen.strata is None and run.setting("selection") is not None
 
 
 def cells_of(run: Run) -> CellSampling:
-    """Cells (parts of strata) of a finished run in its last pass, without results.
+    """Sampling state of a finished run whose design uses predictions: its cells (groups of launches with similar predicted
+    cycles) in the last pass, without results.
 
     Raises:
         JournalError: the run states nothing that can be compared, or its plan is missing or was replaced by another plan.
@@ -413,7 +427,7 @@ def cells_of(run: Run) -> CellSampling:
 
 
 def results_of(run: Run, counter: str) -> np.ndarray:
-    """float64 [N]: a counter of every launch, nan for a launch without a result."""
+    """Value of a counter for each launch, float64 [N]; nan for a launch without a result."""
     values = np.full(sum(run.launches), np.nan)
     for unit, result in run.results.items():
         values[unit] = result.counters[counter]

@@ -32,13 +32,15 @@ FAINT = {
 
 
 def charts(result: Result, letters: int = LETTERS) -> dict[str, Spec]:
-    """Charts of a run by name. A chart without data is left out.
+    """Vega-Lite charts of a run, by name. A chart without data is left out.
 
-    share: estimated cycles of each kernel; timeline: launches of each kernel along the run, and which were simulated; passes:
-    the stated interval after each pass; map: embeddings of the streams.
+    * share: estimated cycles of each kernel.
+    * timeline: launches of each kernel along the run, with the simulated ones marked.
+    * passes: confidence interval after each pass (round of sampling).
+    * map: launches with similar instruction sequences near each other.
 
     Args:
-        result: content of the run.
+        result: content of the run's report.
         letters: greatest length of a kernel name in a chart; longer names are shortened in the middle.
     """
     end = result.run.ended()
@@ -52,23 +54,34 @@ def charts(result: Result, letters: int = LETTERS) -> dict[str, Spec]:
 
 
 def chart_of(rows: list[dict[str, Any]], mark: str | Spec, encoding: Spec, **more: Any) -> Spec:
-    """Make a chart, or a layer of a chart, from rows of data; a chart is as wide as the page element that contains it."""
+    """Make a Vega-Lite chart, or a layer of one, that is as wide as the page element that contains it.
+
+    Args:
+        rows: data, one mapping for each row.
+        mark: kind of mark (bar, point, ...), with its options.
+        encoding: fields of the rows for positions, colours and shapes.
+        more: other keys of the specification.
+    """
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding, **more}
 
 
 def channel(field: str, kind: str = "quantitative", **more: Any) -> Spec:
-    """Make the Vega-Lite encoding of a field of the rows, for a position, a colour or a shape."""
+    """Make the Vega-Lite encoding that shows a field of the data as a position, a colour or a shape."""
     return {"field": field, "type": kind, **more}
 
 
 def rows_by(field: str, letters: int = 0, **more: Any) -> Spec:
-    """Make a vertical axis with a row for each name; names of more than `letters` letters are shortened in the middle."""
+    """Make the Vega-Lite encoding of a vertical axis with one row for each name; names of more than `letters` letters are
+    shortened in the middle.
+    """
     axis: Spec = {"labelLimit": 0, "labelExpr": _label(letters)} if letters else {"labelLimit": 260}
     return channel(field, "nominal", title=None, axis=axis, **{"sort": None, **more})
 
 
 def tooltip(name: str, **formats: str) -> list[Spec]:
-    """Make a tooltip with a name and with numbers, each in the given format."""
+    """Make the Vega-Lite encoding of a tooltip with a name and with numbers; `formats` has the format of each number, by
+    field.
+    """
     return [channel(name, "nominal"), *(channel(field, format=text) for field, text in formats.items())]
 
 
@@ -145,7 +158,9 @@ def _launch_bins(row_of: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]
 def passes_chart(
     passes: Sequence[PassEnd], counter: str, relative_error: float, full_run: FullRun | None = None
 ) -> Spec | None:
-    """Chart of the interval after each pass, the error budget around the last estimate, and the full run's total if known."""
+    """Chart of the confidence interval after each pass (round of sampling), with the error budget around the last estimate, and
+    the total of a full run if it is known.
+    """
     rows = [
         {
             "pass": f"{end.number}",

@@ -22,7 +22,7 @@ from kernelpoint.traces import launch_paths
 
 @dataclass(frozen=True)
 class Options:
-    """Options of `kernelpoint report --as`."""
+    """Options of an export: a file with times of launches that `kernelpoint report --as` writes for another tool."""
 
     like: Path | None = None
     clock: float | None = None
@@ -30,13 +30,13 @@ class Options:
 
 
 class Export(ABC):
-    """Base class of the file formats of `kernelpoint report --as`. Other packages register formats in the entry point group
-    `kernelpoint.exports`.
+    """Base class of the file formats that `kernelpoint report --as` writes. Other packages register formats in the entry point
+    group `kernelpoint.exports`.
     """
 
     @abstractmethod
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the file for a finished run; returns a description of its content.
+        """Write the file for a finished run. Returns a sentence on its content.
 
         Raises:
             ConfigError, ProfileError, SetupError: an option, an input or a package is missing, or refused.
@@ -53,13 +53,14 @@ SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
 
 
 class Launch(NamedTuple):
-    """One launch of a run: kernel, simulated or estimated, stratum, cycles and counters.
+    """One launch of a finished run, with its simulated or estimated cycles.
 
     Attributes:
         process, launch: index of the process, and index of the launch in program order within it.
         kernel: shortened kernel name; empty if unknown.
         how: simulated, projected (stopped before its end), or estimated.
-        stratum: number of the stratum; -1 for a launch simulated for certain; None if the journal does not contain it.
+        stratum: index of the stratum (group of launches sampled separately); -1 for a launch that is always simulated; None if
+            the journal does not contain it.
         cycles: simulated or estimated cycles; None if there are neither.
         counters: simulated counters by name; empty if the launch was not simulated.
     """
@@ -74,10 +75,10 @@ class Launch(NamedTuple):
 
 
 def launches(run: Run) -> Iterator[Launch]:
-    """Iterate over all launches of a finished run.
+    """Iterator over all launches of a finished run, in program order.
 
     Raises:
-        JournalError: the run has not ended, or its journal is inconsistent.
+        JournalError: the run has not ended, or the records in its journal contradict each other.
     """
     run.ended()
     estimates, unit = run.launch_estimates, 0
@@ -96,10 +97,16 @@ def launches(run: Run) -> Iterator[Launch]:
 
 
 def write_launches(run: Run, path: Path) -> int:
-    """Write one row for each launch; the cycles add up to the estimated total. Returns the number of launches.
+    """Write a table of all launches of a finished run, as CSV or Parquet. Returns the number of launches.
 
-    Columns: process, launch (index in program order), kernel, how (simulated, estimated, projected), stratum (-1: simulated for
-    certain), cycles, and every other counter where the launch was simulated.
+    Columns:
+
+    * process, launch: index of the process, and index of the launch in program order.
+    * kernel: kernel name.
+    * how: simulated, estimated, or projected (stopped before its end).
+    * stratum: index of the stratum (group of launches sampled separately); -1 for a launch that is always simulated.
+    * cycles: simulated or estimated; they add up to the estimated total.
+    * every other counter, for simulated launches.
 
     Raises:
         JournalError: the run has not ended.
@@ -111,7 +118,7 @@ def write_launches(run: Run, path: Path) -> int:
 
 
 def clock_of(run: Run, megahertz: float | None) -> float:
-    """Clock of the SMs in MHz: the given one, else that of the simulator."""
+    """Clock of the SMs in MHz: `megahertz` if it is given, or else the clock that the simulator states."""
     if megahertz is None:
         host = run.header.host
         megahertz = simulator(host.simulator).clock(options_of(host.configuration))

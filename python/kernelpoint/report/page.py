@@ -42,7 +42,7 @@ USUAL_FOLDERS = ("traces", "NO_ARGS")  # named so for every workload by tracers 
 
 
 def write_page(page: str, path: Path) -> None:
-    """Write an HTML page to the file that the user named, or beside the journal.
+    """Write an HTML page to a file.
 
     Raises:
         ConfigError: the page cannot be written there.

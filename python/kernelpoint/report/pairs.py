@@ -53,17 +53,17 @@ KERNELS = (
 
 
 class Change(NamedTuple):
-    """Change of a kernel between two runs: number of launches, and both cycles compared."""
+    """Difference of one kernel between two runs: its number of launches, and its cycles in both runs."""
 
     launches: int
     cycles: CounterRow
 
 
 def kernel_changes(first: Run, second: Run) -> list[Change]:
-    """Change of each kernel between two runs, largest first.
+    """Difference of each kernel between two runs, the largest difference in cycles first.
 
-    The half-width is the sum of the half-widths of both runs, because the correlation of their errors is unknown; nan if a run
-    has none.
+    The half-width of a difference is the sum of both runs' half-widths, because the correlation of their errors is unknown; nan
+    if a run states none.
     """
     in_second = {kernel.name: kernel for kernel in result_of(second).kernels}
     changes = [
@@ -75,7 +75,11 @@ def kernel_changes(first: Run, second: Run) -> list[Change]:
 
 
 def verdict(row: CounterRow, confidence: float) -> tuple[str, str, str]:
-    """Three parts of the verdict on two runs: their ratio with its half-width, a sentence, and the colour of the chart's bars.
+    """Verdict on two runs: the ratio of their totals with its half-width, a sentence, and the colour of the chart's bars.
+
+    Args:
+        row: comparison of one counter.
+        confidence: confidence level of the half-width.
 
     >>> from kernelpoint.estimate import Estimate
     >>> ratio, difference = Estimate.of(0.9, 0.01), Estimate.of(-10.0, 1.0)
@@ -93,12 +97,12 @@ def verdict(row: CounterRow, confidence: float) -> tuple[str, str, str]:
 
 
 def pair_table(result: Comparison, title: str = "Every counter") -> Table:
-    """Table of all counters of two runs: total, difference and ratio, each with its bound."""
+    """Table of all counters of two runs: both totals, their difference and their ratio with half-widths."""
     return Table(COUNTERS, rows_of(COUNTERS, result.rows), title, notes=[NOTE])
 
 
 def common(result: Comparison) -> str:
-    """Sentence on how many launches both runs simulated."""
+    """Sentence on the number of launches that both of two compared runs simulated."""
     return (
         f"{result.common:,} of {result.launches:,} launches were simulated in both runs ({result.first_drawn:,} in A, "
         f"{result.second_drawn:,} in B); every half-width by itself at {share(result.confidence)}"
@@ -106,7 +110,9 @@ def common(result: Comparison) -> str:
 
 
 def pair_page(first: Run, second: Run, result: Comparison) -> str:
-    """HTML page on two runs: verdict on the error budget's counter, changes of kernels, table of all counters."""
+    """HTML page that compares two runs: verdict on the error budget's counter, differences of kernels, table of all
+    counters.
+    """
     counter = first.ended().counter
     main = sorted(result.rows, key=lambda row: row.counter != counter)[:1]
     verdicts = [verdict(row, result.confidence) for row in main]
@@ -160,14 +166,14 @@ SWEEP_CAPTION = "The total of each configuration with its stated interval, the s
 
 @dataclass(frozen=True)
 class SweepRow:
-    """Row of a sweep's table: one configuration of the simulated GPU and its estimate.
+    """Row of a table that ranks configurations of the simulated GPU.
 
     Attributes:
-        total: total of the error budget's counter.
+        total: estimated total of the error budget's counter.
         ratio: ratio of the total to that of the first configuration; nan if no ratio is stated.
         simulated: number of simulated launches.
         note: reason for a missing ratio, or empty.
-        tied: True if the total equals that of the row before it, within the bound.
+        tied: True if the ratio to the total of the row before does not differ from 1 by more than its half-width.
     """
 
     name: str
@@ -180,8 +186,10 @@ class SweepRow:
 
 
 def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
-    """Rank the runs by total, smallest first. Neighbours are marked as a tie if the interval of their ratio contains 1.
-    Runs that cannot be compared with the first come last.
+    """Rank runs of several configurations by total, smallest first.
+
+    Two neighbours are marked as tied if the confidence interval of their ratio contains 1. Runs that cannot be compared with
+    the first run come last.
     """
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
@@ -209,13 +217,13 @@ def _ratio(first: Run, second: Run, counter: str) -> tuple[Estimate, str]:
 
 
 def sweep_table(rows: Sequence[SweepRow]) -> Table:
-    """Table of the configurations, fastest simulated GPU first."""
+    """Table of configurations of the simulated GPU, with the smallest total first."""
     notes = [SWEEP_NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]
     return Table(SWEEP, rows_of(SWEEP, rows), "Every configuration", notes=notes)
 
 
 def sweep_page(rows: Sequence[SweepRow]) -> str:
-    """HTML page of a sweep: the fastest configuration, a chart of the totals, the table."""
+    """HTML page that ranks configurations of the simulated GPU: the fastest one, a chart of the totals, and the table."""
     chart = Chart("totals", "Totals", SWEEP_CAPTION, _totals_chart(rows))
     return Page("Configurations compared", [_fastest(rows), chart, sweep_table(rows)], "KernelPoint: sweep").html()
 

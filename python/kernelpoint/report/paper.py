@@ -48,7 +48,8 @@ BIBTEX = """\
 
 
 def write_paper(result: Result, folder: Path) -> list[Path]:
-    """Write the charts, `kernels.tex` (if the kernels have names), `sentence.txt` and `kernelpoint.bib`; returns the files.
+    """Write files for a paper: charts (PDF and SVG), `kernels.tex` (if the kernels have names), `sentence.txt` and
+    `kernelpoint.bib`. Returns the files.
 
     Raises:
         ConfigError: a file cannot be written.
@@ -70,7 +71,11 @@ def write_paper(result: Result, folder: Path) -> list[Path]:
 
 
 def draw(made: Mapping[str, Spec], folder: Path) -> list[Path]:
-    """Draw charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a two-column page; returns the files.
+    """Draw charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a two-column page. Returns the files.
+
+    Args:
+        made: Vega-Lite chart by name.
+        folder: folder of the files, made if it is missing.
 
     Raises:
         OSError: the folder cannot be made or written.
@@ -93,7 +98,8 @@ def draw(made: Mapping[str, Spec], folder: Path) -> list[Path]:
 
 
 def sentence_of(run: Run) -> str:
-    """Sentence for a paper: number of simulated launches, total, bound, and the errors that the bound covers.
+    """Sentence on a run for a paper: number of simulated launches, estimated total, its bound, and the errors that the bound
+    covers.
 
     >>> import kernelpoint as kp
     >>> sentence_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))
@@ -117,5 +123,5 @@ def sentence_of(run: Run) -> str:
 
 
 def kernels_table(result: Result) -> Table:
-    """Table of the kernels with most cycles, all others in one row."""
+    """Table of the kernels with the most cycles; all other kernels are one row."""
     return Table(KERNELS, rows_of(KERNELS, largest_kernels(result, ROWS)))

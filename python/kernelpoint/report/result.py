@@ -28,14 +28,14 @@ NO_CYCLES = Estimate.of(0.0)  # of a kernel without an estimate
 
 @dataclass(slots=True)
 class Kernel(KernelRecord):
-    """One kernel of the workload, all of its variants together.
+    """One kernel of a run. Instances with other template arguments or namespaces are counted as the same kernel.
 
     Attributes:
-        share: share of the kernel in the estimated total of all kernels.
-        cov: standard deviation over mean of the simulated launches' cycles; None for fewer than two launches.
-        variance: share of the kernel in the variance of the estimate (`_variance_shares`); None if launches have no estimates.
+        share: kernel's share of the estimated cycles of all kernels, 0 to 1.
+        cov: coefficient of variation of the simulated launches' cycles; None for fewer than two launches.
+        variance: kernel's share of the variance of the estimate, 0 to 1; None if launches have no estimates.
         truth: totals of the kernel in a full run; None without a full run.
-        variants: instances of the kernel with different template arguments or namespaces, by falling cycles.
+        variants: the instances of the kernel, by falling cycles.
     """
 
     share: float = 0.0
@@ -46,19 +46,20 @@ class Kernel(KernelRecord):
 
     @property
     def cycles(self) -> Estimate:
-        """Estimated cycles of all launches."""
+        """Estimated total cycles of all launches of the kernel."""
         return self.estimates.get("cycles", NO_CYCLES)
 
     @property
     def error(self) -> float | None:
-        """Relative error of `cycles` against a full run; None without one."""
+        """Relative error of the kernel's estimated cycles against a full run; None without a full run."""
         true = self.truth["cycles"].estimate if self.truth else 0.0
         return self.cycles.estimate / true - 1.0 if true else None
 
 
 def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """IPC, miss rates (at most 1) and stalls from totals. Rates that divide by zero, or lie below their half-width, are left
-    out.
+    """IPC, miss rates (at most 1) and stalls per instruction, computed from totals by counter.
+
+    Rates that divide by zero, or are smaller than their half-width, are left out.
 
     >>> ipc = rates_from({"instructions": Estimate.exact(90.0), "cycles": Estimate.of(45.0, 0.9)})["ipc"]
     >>> ipc.estimate, ipc.half_width
@@ -75,14 +76,14 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
 
 @dataclass(frozen=True)
 class FullRun:
-    """True totals of a full run, compared with the estimates of a sampled run.
+    """Comparison of a sampled run's estimate with the totals of a full run.
 
     Attributes:
-        total: total of the budget's counter in the full run.
+        total: total of the error budget's counter in the full run.
         error: (estimate - total) / total; None if the sampled run states no estimate.
-        inside: True if the total lies inside the stated interval; None if no interval is stated.
-        non_sampling_error: excess of the simulated launches' cycles over those of the same launches in the full run, as a
-            fraction; None where nothing was simulated.
+        inside: True if the total lies inside the stated confidence interval; None if no interval is stated.
+        non_sampling_error: relative difference between the simulated launches' cycles and those of the same launches in the
+            full run; None if no launch was simulated.
         totals: total of every counter and ratio in the full run.
     """
 
@@ -139,7 +140,7 @@ class FullRun:
 
 
 class PassEnd(NamedTuple):
-    """End of a pass: its number, launches simulated so far, and the estimate."""
+    """End of a pass (round of sampling): its index, the number of launches simulated so far, and the estimate."""
 
     number: int
     simulated: int
@@ -148,17 +149,17 @@ class PassEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """Everything that a report of a finished run shows.
+    """Content of the report of a finished run with N launches.
 
     Attributes:
         counter: name of the counter in `values`: the counter of the error budget, or cycles if the budget is on a ratio.
-        simulated: bool [launches], True for simulated launches.
-        values: float64 [launches], simulated counter; 0 for other launches.
+        simulated: bool [N], True for simulated launches.
+        values: float64 [N], simulated value of the counter; 0 for other launches.
         kernels: kernels by falling share of the total.
-        kernel_of_launch: int64 [launches], index into `kernels`.
-        passes: ends of the passes that have an estimate.
-        truth: comparison with the full run, or None.
-        stream_map: float [S, 2], position of each instruction sequence on the map of embeddings, or None.
+        kernel_of_launch: int64 [N], index into `kernels`.
+        passes: ends of the passes (rounds of sampling) that have an estimate.
+        truth: comparison with a full run, or None.
+        stream_map: float [S, 2], position of each of the S distinct instruction sequences on a map of similar ones, or None.
         stream_names, stream_launches: kernel name and number of launches of each instruction sequence.
         note: sentence on missing parts of the report, or empty.
         forecast: sentence that compares the run with its forecast, or empty.
@@ -180,14 +181,14 @@ class Result:
 
 
 def result_of(run: Run, full_run: Run | None = None) -> Result:
-    """Collect the result of a finished run.
+    """Collect the content of the report of a finished run.
 
     Args:
         run: finished run; its plan file may be missing.
-        full_run: a run of the same list with `policy: all`, to compare with.
+        full_run: a run of the same list that simulated every launch, to compare with.
 
     Raises:
-        JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
+        JournalError: the run has not ended, or the full run has other traces or another simulated GPU.
 
     >>> import kernelpoint as kp
     >>> result = result_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl"))
@@ -307,7 +308,7 @@ def _variance_shares(
 
 
 def pass_ends(run: Run, counter: str) -> list[PassEnd]:
-    """Ends of the passes that have an estimate of the counter; of a run that goes on, so far."""
+    """Ends of the passes (rounds of sampling) that estimated the counter. For a run in progress, those so far."""
     passes = np.sort([record.pass_index for record in run.results.values()])
     ends = []
     for look in run.looks:

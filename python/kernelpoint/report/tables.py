@@ -27,8 +27,10 @@ def is_weak(estimate: Estimate) -> bool:
 
 
 def known_total(estimate: Estimate, unmet: Collection[str] = ()) -> float:
-    """Estimated total to show: nan if it is below zero, or zero without a half-width. A counter in `unmet` stays zero: it is 0
-    in every simulated launch, and the share of launches in which it is not has a known limit.
+    """Estimated total to show; nan if the estimate is negative, or is zero without a half-width.
+
+    A zero is shown for a counter in `unmet`: it is 0 in every simulated launch, and the share of launches in which it may not
+    be 0 has a known limit.
 
     >>> known_total(Estimate.of(0.0, simulated=0.0)), known_total(Estimate.exact(0.0))
     (nan, 0.0)
@@ -55,7 +57,7 @@ WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is state
 
 
 def computed(estimate: Estimate) -> float:
-    """Half-width that results show, as a share of the estimate, before it is raised to the error budget.
+    """Relative half-width of an estimate as computed from the results, before it is raised to the error budget.
 
     >>> computed(Estimate.of(200.0, 2.0, computed_half_width=0.5))
     0.0025
@@ -64,7 +66,9 @@ def computed(estimate: Estimate) -> float:
 
 
 def counter_table(run: Run, truth: FullRun | None = None) -> Table:
-    """Table of the estimates of all counters, beside the full run if there is one; uncertain ones are grey."""
+    """Table of the estimated totals of all counters, with those of a full run if there is one. Estimates with a wide bound are
+    grey.
+    """
     unmet = run.summary.unmet if run.summary else {}
     columns = [
         Column("counter", str, of="counter"),
@@ -101,8 +105,8 @@ INNER_NOTE = "A triangle opens the kernel's variants and the full run"
 
 
 def kernel_table(result: Result) -> Table | None:
-    """Table of kernels, which the reader can filter; None if the run's kernels have no names. The row of a kernel expands to
-    its template instances and to its totals in the full run.
+    """Table of the kernels of a run; None if no kernel name is known. A row can be expanded to the kernel's template instances
+    and to its totals in the full run.
     """
     if not result.kernels:
         return None
@@ -146,7 +150,7 @@ def _rate(name: str) -> Callable[[KernelRecord], Estimate | None]:
 
 
 def largest_kernels(result: Result, rows: int) -> list[Kernel]:
-    """Kernels with the most cycles, then one entry for all other kernels together, whose cycles have no bound."""
+    """The `rows` kernels with the most cycles, then one entry for all other kernels together, for which no bound is stated."""
     largest, rest = result.kernels[:rows], result.kernels[rows:]
     if not rest:
         return largest
@@ -165,8 +169,9 @@ RANGES_CAPTION = (
 
 
 def range_table(run: Run) -> Table | None:
-    """Table of the ranges of a finished run, each followed by its inner ranges; None without ranges. The counter is that of the
-    error budget, else cycles.
+    """Table of the ranges (phases, layers, modules) of a finished run, each followed by its inner ranges; None without ranges.
+
+    The counter is that of the error budget, or cycles if the budget is on a ratio.
     """
     if not run.ranges:
         return None
@@ -202,12 +207,13 @@ def range_table(run: Run) -> Table | None:
 
 
 def write_ranges(run: Run, path: Path) -> int:
-    """Write one row for each range and counter; returns the number of ranges.
+    """Write a table with one row for each range (phase, layer, module) and counter. Returns the number of ranges.
 
-    Columns: path (parts separated by "/", empty of the whole run), launches, simulated, counter, estimate, half_width.
+    Columns: path (parts separated by "/", empty for the whole run), launches, simulated, counter, estimate, half_width.
 
     Raises:
-        ConfigError: the run has no ranges. OSError: the file cannot be written.
+        ConfigError: the run has no ranges.
+        OSError: the file cannot be written.
     """
     run.ended()
     if not run.ranges:
@@ -234,6 +240,6 @@ FINDINGS = (
 
 
 def finding_table(findings: list[Finding]) -> Table | None:
-    """Table of the findings of admission about the input of a run; None without findings."""
+    """Table of the defects that input checks found in the input of a run; None if there are none."""
     caption = "Shares are of the launches and of their time."
     return Table(FINDINGS, rows_of(FINDINGS, findings), "What is wrong with the input", caption) if findings else None

@@ -17,7 +17,9 @@ MOST_RANGES = 40  # outermost ones of the text; the page has all
 
 
 def text_of(result: Result, verbose: bool) -> Iterator[str | Table]:
-    """Parts of the text of a report: verdict and five answers; with `verbose` also tables, assumptions and forecast."""
+    """Parts of the text of a report: the verdict and answers to five questions. With `verbose`, also tables, assumptions and
+    the forecast.
+    """
     run = result.run
     first, *more = sentences(run)
     yield first
@@ -37,7 +39,7 @@ def text_of(result: Result, verbose: bool) -> Iterator[str | Table]:
 
 
 def sentences(run: Run) -> list[str]:
-    """Sentences on a run, verdict first; of an unfinished run, those on the part so far."""
+    """Sentences on a run, the verdict first. For a run in progress, they describe the part so far."""
     if (s := run.summary) is None:
         so_far = run.content()
         return [
@@ -50,7 +52,7 @@ def sentences(run: Run) -> list[str]:
 
 
 def caveats(s: SummaryRecord) -> list[str]:
-    """Sentences on the assumptions of a finished run's bound, and on errors outside it."""
+    """Sentences on the assumptions behind the bound of a finished run, and on errors that it does not cover."""
     lines = []
     if s.bound_scope != EXACT:
         budgets = [share(s.relative_error), *(f"{name} {share(error)}" for name, error in s.further.items())]
@@ -65,7 +67,7 @@ def caveats(s: SummaryRecord) -> list[str]:
 
 
 def costs(run: Run) -> list[str]:
-    """Sentences on the cost of a finished run: launches simulated beside the sample, and speedups."""
+    """Sentences on the cost of a finished run: the number of launches simulated beside the sample, and speedups."""
     s, lines = run.ended(), []
     if validations := _validations(run):
         lines.append(
@@ -102,8 +104,8 @@ def _of_process(process: PartTotals) -> str:
 
 
 def answers(result: Result) -> dict[str, str]:
-    """Five answers about a finished run, on a terminal and on the first screen of its page: interval, cost, dominating
-    kernels, possible misses, next step.
+    """Answers to five questions about a finished run, by question: interval, cost, kernels with the most cycles, launches that
+    the sample could have missed, next step.
     """
     run = result.run
     s = run.ended()

@@ -327,8 +327,8 @@ def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
 
 
 def usable(predictions: Mapping[str, np.ndarray], mask: np.ndarray) -> Repeated:
-    """Predictions, by counter, with 0 for launches that are not in `mask`. Counters with a prediction that is not finite are
-    left out.
+    """Predictions, by counter, with 0 for launches that are not in `mask`. Counters with a negative prediction, or one that is
+    not finite, are left out.
 
     Args:
         predictions: float64 [N] of each counter.

@@ -55,7 +55,7 @@ BYTES = {
 
 @dataclass(frozen=True)
 class SystemTimes:
-    """Times of the launches of a run in nanoseconds, for simulators of whole systems."""
+    """Times of the launches of a run in nanoseconds, for simulators of systems with several GPUs."""
 
     names: list[str]
     nanoseconds: np.ndarray
@@ -64,14 +64,16 @@ class SystemTimes:
 
 
 def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> SystemTimes:
-    """Convert the cycles of a finished run's launches to times, over all processes.
+    """Convert the cycles of a finished run's launches to times in nanoseconds.
 
     Args:
-        megahertz: clock of the SMs; None takes that of the simulated GPU.
-        end: `low` and `high` scale all times so that their sum is an end of the stated interval.
+        run: the run; launches of all its processes are converted.
+        megahertz: clock of the SMs in MHz; None: the clock that the simulator states.
+        end: `estimate`; or `low` or `high`, with which all times are scaled so that their sum is the lower or upper end of the
+            confidence interval.
 
     Raises:
-        ConfigError: the clock is unknown or not positive, or `end` is given and the run states no half-width.
+        ConfigError: the clock is unknown or not positive, or `end` is `low` or `high` and the run states no interval.
         JournalError: the run has not ended.
     """
     period = 1000.0 / clock_of(run, megahertz)
@@ -94,11 +96,14 @@ class Chakra(Export):
     """Export as an execution trace of MLCommons Chakra, for ASTRA-sim."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the Chakra trace of a finished run; returns a sentence on its content.
+        """Write the times of a finished run's launches as a Chakra trace. Returns a sentence on its content.
 
         Args:
-            options: options of the export. `like` names a Chakra trace whose GPU nodes get the times, or PyTorch profiler JSON
-                whose kernels and collectives become one chain; without it, the launches become one chain.
+            run: the run.
+            path: the file to write.
+            options: options of the export. If `like` names a Chakra trace, its GPU nodes get the times. If `like` names a file
+                of the PyTorch profiler, its kernels and collectives become one chain of nodes. Without `like`, the launches
+                become one chain.
 
         Raises:
             ProfileError: the file `like` cannot be read, or its launches are not those of the run.

@@ -29,10 +29,10 @@ Event = dict[str, Any]
 
 
 class Perfetto(Export):
-    """Export as a timeline for the Perfetto viewer."""
+    """Export as a timeline of launches for the Perfetto viewer."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the timeline of a finished run; returns a sentence on its content."""
+        """Write a timeline of the launches of a finished run for the Perfetto viewer. Returns a sentence on its content."""
         count = 0
         with open_output(path) as file:
             file.write('{"displayTimeUnit":"ns","traceEvents":[\n')

@@ -12,15 +12,16 @@ from kernelpoint.report.export import Export, Options, clock_of
 
 
 class Simai(Export):
-    """Export of the times of modules, for SimAI. Modules are the innermost ranges; ranges of one name count as repetitions.
+    """Export of the times of modules for SimAI, a simulator of training clusters.
 
-    `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI
-    recognises attention, MLP and others by the sections' names (`layernorm`, `atten...`, `mlp...`, `Emb`,
-    `logit_time`): letters, digits, "_".
+    A module is an innermost range of the program; ranges with the same name are repetitions. `time_gpu_avg`, `time_gpu_min` and
+    `time_gpu_max` are the mean, least and largest time of the repetitions. SimAI recognises attention, MLP and other modules by
+    their names: `layernorm`, `atten...`, `mlp...`, `Emb`, `logit_time`. Names may contain letters, digits and "_".
     """
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the time of each module; returns a sentence on its content.
+        """Write the time of each module (layer, attention, MLP, ...) of a finished run for SimAI. Returns a sentence on the
+        file's content.
 
         Raises:
             ConfigError: the run has no ranges, or no clock is known.

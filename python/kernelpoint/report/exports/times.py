@@ -19,17 +19,17 @@ from kernelpoint.traces import read_labels
 
 
 class KernelTime(NamedTuple):
-    """Times of the launches of one kernel and shape.
+    """Times of all launches with one kernel, grid and block.
 
     Attributes:
         configuration: name of the simulator, and hash of the simulated GPU's configuration.
-        range: path of the innermost range that contains the launches; empty for a run without ranges.
+        range: path of the innermost range (phase, layer, module) that contains the launches; empty for a run without ranges.
         kernel: kernel name; empty if neither the journal nor a trace on disk has it.
         grid, block: extents as `XxYxZ`; empty if the traces are not on disk.
         launches, simulated: number of launches, and number of simulated launches.
         cycles: total cycles of the launches.
-        cycles_half_width: half-width of `cycles`; 0 if the run's total is exact. None for a kernel of several shapes or ranges,
-            because a run states half-widths of whole kernels only.
+        cycles_half_width: half-width of the confidence interval of `cycles`; 0 if the run's total is exact. None for a kernel
+            of several shapes or ranges, because a run states half-widths of whole kernels only.
         microseconds, microseconds_half_width: `cycles` and `cycles_half_width` divided by the clock.
     """
 
@@ -50,10 +50,10 @@ Key = tuple[str, str, str, str]  # range, kernel, grid, block
 
 
 class Times(Export):
-    """Export as a table of kernel times, CSV or .parquet."""
+    """Export as a table of times by kernel, grid and block, as CSV or Parquet."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the table of kernel times of a finished run; returns a sentence on its content.
+        """Write the table of times by kernel, grid and block. Returns a sentence on its content.
 
         Raises:
             SetupError: the file is Parquet and pyarrow is not installed.
@@ -63,15 +63,15 @@ class Times(Export):
 
 
 def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
-    """Times of a finished run by kernel and shape, in the order of first launches.
+    """Times of a finished run by kernel, grid and block, in the order of first launches.
 
     Args:
-        megahertz: clock of the SMs; None takes that of the simulated GPU.
+        megahertz: clock of the SMs in MHz; None: the clock that the simulator states.
 
     Raises:
         ConfigError: no clock is known.
         JournalError: the run has not ended.
-        ProfileError: the file of the run's ranges is missing.
+        ProfileError: the file that assigns launches to ranges is missing.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")

@@ -23,7 +23,7 @@ _RAW = re.compile(r"(kernel-\d+.*)\.trace(?:\.xz|\.gz)?")
     table=CHECKS,
 )
 def single_warp_exits(listed: ListFiles) -> Case | None:
-    """Find CTAs of one warp whose lanes end at different EXIT instructions; Accel-Sim hangs on them."""
+    """Find CTAs of one warp whose lanes end at different EXIT instructions; Accel-Sim stops at an assertion on them."""
     if listed.program.contents is None:
         return None
     one_warp = listed.program.count("warps") == listed.program.count("ctas")
