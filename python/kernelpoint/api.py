@@ -255,14 +255,14 @@ def simulate(
 
 @checked
 def compare_runs(first: journal.Run | str | Path, second: journal.Run | str | Path) -> Comparison:
-    """Compare two sampled runs of one list on two simulated GPUs, launch by launch.
+    """Compare two sampled runs of one trace list on two simulated GPUs. Launches simulated in both runs are compared in pairs.
 
     Args:
         first, second: runs, or paths of their journals.
 
     Returns:
-        Comparison whose `rows` have, for each counter, both totals, their ratio (second over first) and their difference, with
-            bounds.
+        Comparison, whose `rows` have for each counter both totals, their ratio (second over first) and their difference, with
+        half-widths.
 
     Raises:
         JournalError: a journal cannot be read, a run has not ended or states no bound, or list, plan, seed or policy differ.

@@ -117,24 +117,24 @@ def host(
     restore: Callable[[int], object] | None = None,
     log: Log = to_standard_error,
 ) -> HostedRun:
-    """Open a sampled run over the launches of a simulator in Python, or resume it from its journal.
+    """Open a sampled run of a simulator written in Python, or resume it from its journal (record of the run).
 
     Args:
         config: path of the configuration file, or a mapping of its keys.
-        launches: one mapping for each launch, with any of `name`, `shape` (integers), `cost` (predicted cycles), `key` (an
-            integer, equal for launches of equal content) and `features` (amounts, as many for every launch); or the number of
-            launches.
+        launches: number of launches, or one mapping for each launch, with any of `name`, `shape` (integers), `cost` (predicted
+            cycles), `key` (an integer, equal for launches with equal input) and `features` (amounts of work, as many for every
+            launch).
         simulator: name of the simulator.
         gpu: text that identifies the simulated device; a resumed run must have the same text.
-        stateless: True if no launch changes the result of a later one, so that the bound is on the total error.
-        deterministic: True if launches of equal `key` have equal results, so that one launch of each key is simulated.
+        stateless: True if no launch changes the result of a later one, so that the bound covers the total error.
+        deterministic: True if launches with equal `key` have equal results, so that one launch of each key is simulated.
         execute: function that runs a launch functionally, without timing, for a simulator whose launches read data that earlier
             launches wrote. Every launch up to the last one to simulate is then executed or simulated, in program order. A
-            further pass may begin again at launch 0; memory must then have its initial content.
-        restore: function that puts the simulator into an approximation of the state before a launch, which must not depend on
-            the launches simulated so far. It is called before each launch of the sample. A few launches are simulated a second
-            time directly after the launches that precede them, without `restore`; the differences of the results are part of
-            the bound, which is then on the total error.
+            further round of sampling may begin again at launch 0; memory must then have its initial content.
+        restore: function that brings the simulator approximately into the state before a launch. It is called before each
+            launch of the sample, and its result must not depend on the launches simulated so far. A few launches are also
+            simulated directly after their predecessors, without `restore`. The differences become part of the bound, which then
+            covers the total error.
         log: function that receives lines for the user.
 
     Returns:

@@ -68,10 +68,10 @@ def check_counter(wanted: str, names: Sequence[str]) -> None:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise an error for counter names that cannot be typed or displayed.
+    """Raise an error for counter names that a user could not type or read.
 
     Raises:
-        HostError: a name is refused; the message names the first.
+        HostError: a name is refused; the message has the first such name.
 
     >>> check_names(("reads", ""))
     Traceback (most recent call last):

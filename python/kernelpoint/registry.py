@@ -33,12 +33,11 @@ def foreign_code(implementation: type) -> str | None:
 
 
 class Registry(Generic[T]):
-    """All implementations of an interface, such as policies or profile formats.
+    """Registry of all implementations of an interface, such as sampling policies or profile formats.
 
-    KernelPoint's implementations are the modules of one package. Each module has exactly one subclass of the interface, and the
-    implementation has the name of the module. Another package adds an implementation with an entry point of the registry's
-    group, whose value names the class (`mine = "my_package.module:Mine"`). An entry point cannot replace an implementation of
-    KernelPoint.
+    KernelPoint's implementations are the modules of one package: each module has one subclass of the interface, and the name of
+    the module is the name of the implementation. Another package adds an implementation with an entry point whose value names
+    the class (`mine = "my_package.module:Mine"`). An entry point cannot replace an implementation of KernelPoint.
 
     Args:
         kind: name of the interface in messages and configurations, such as "policy".
@@ -52,7 +51,7 @@ class Registry(Generic[T]):
         self.base: Any = base
 
     def names(self) -> list[str]:
-        """Names of all implementations, sorted. Imports none of them."""
+        """Sorted names of all implementations. None is imported."""
         return sorted({*self.own_names(), *self._installed()})
 
     def load(self, name: str) -> type[T]:

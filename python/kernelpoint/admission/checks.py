@@ -146,7 +146,9 @@ def _times(profile: Program) -> np.ndarray:
     "the kernels of CUDA graphs are missing: record with --cuda-graph-trace=node (nsys)",
 )
 def graph_blocks(profile: Program) -> Case | None:
-    """Find CUDA graphs that the profile records as one block, or as a launch call without kernels."""
+    """Find CUDA graphs whose kernels are not in the profile: it has one record for the whole graph, or only the call that
+    launched it.
+    """
     remark = profile.remarks.get("graph-blocks")
     if remark is None:
         return None
@@ -213,7 +215,7 @@ def negative_durations(profile: Program) -> Case | None:
     "the profiler lost their times: record fewer launches at once, or with a newer version",
 )
 def zero_durations(profile: Program) -> Case | None:
-    """Find launches of 0 ns. Skipped if the file has whole microseconds, where a short launch may have 0."""
+    """Find launches of 0 ns. In a file with whole microseconds none are reported, because short launches have 0 there."""
     return None if _rounds_to_zero(profile) else _among(profile, _times(profile) == 0, "take no time")
 
 
@@ -224,7 +226,7 @@ def zero_durations(profile: Program) -> Case | None:
     "no kernel is that short or long: its unit, or a decimal comma, was lost. Export the file again with LC_ALL=C",
 )
 def impossible_durations(profile: Program) -> Case | None:
-    """Find launches that take less time than any kernel can, or more than a clock of 64 bits counts."""
+    """Find launches that take less time than any kernel can, or more than a 64-bit clock can count."""
     mask = (profile.duration > 0) & (profile.duration < SHORTEST) | (_times(profile) >= 2.0**63)
     return _among(profile, mask, f"take less than {SHORTEST:g} ns, or more than a clock counts")
 
@@ -350,7 +352,7 @@ def no_grid(profile: Program) -> Case | None:
     "their place in the program is not known, nor which are replays of graphs: record again, with the calls of the runtime",
 )
 def no_call(profile: Program) -> Case | None:
-    """Find launches without the number of the call that launched them, in a profile that has such numbers."""
+    """Find launches without the number of the CUDA call that made them, in a profile that has such numbers."""
     if profile.calls is None:
         return None
     lacking = profile.calls <= 0
@@ -366,7 +368,8 @@ def lost_letters(profile: Program) -> Case | None:
 
 
 def in_graphs(profile: Program) -> np.ndarray:
-    """bool [N]: true for launches that are nodes of CUDA graphs, as the file says or because several share one launch call.
+    """True for launches that are nodes of CUDA graphs, bool [N]: as the file says, or because several launches share a CUDA
+    call.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("example")
@@ -392,7 +395,7 @@ def in_graphs(profile: Program) -> np.ndarray:
     "the tracer saw each node of a CUDA graph once: `kernelpoint file expand LIST --profile FILE` writes the whole list",
 )
 def not_traced(matching: Matching) -> Case | None:
-    """Find replays of CUDA graphs that are in a profile but not in its trace list or census."""
+    """Find replays of CUDA graphs that are in a profile, but not in the trace list or in the tracer's table of launches."""
     if not matching.replays or not len(matching.extra):
         return None
     size = matching.matched + len(matching.extra)
@@ -511,7 +514,9 @@ for _kind, _what, _remedy in (
     "every warp ends with EXIT, so the tracer lost the rest of them: trace these launches again",
 )
 def missing_exits(listed: ListFiles) -> Case | None:
-    """Find warps without an EXIT instruction. Skipped if no warp of the list has one: some converters leave EXIT out."""
+    """Find warps without an EXIT instruction. If no warp of the list has one, none is reported: some converters leave EXIT
+    out.
+    """
     if listed.program.contents is None or (listed.defects("missing_exits") >= listed.program.count("warps")).all():
         return None
     return _defect("missing_exits", "have warps that end without EXIT", listed)
@@ -585,7 +590,7 @@ def not_in_list(listed: ListFiles) -> Case | None:
 
 @check(ListFiles, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?")
 def unordered(listed: ListFiles) -> Case | None:
-    """Find a list that names each trace once, but not in the order of the tracer's numbers."""
+    """Find a list that names each trace once, in another order than that of the tracer's numbers."""
     numbers = np.array([number for number, _ in listed.named if number >= 0])
     back = np.flatnonzero(np.diff(numbers) < 0)
     if not len(back) or not listed.lists or len(listed.traces.distinct) < listed.size or len(listed.contexts) > 1:

@@ -105,7 +105,7 @@ class ListFiles:
 
     @cached_property
     def text(self) -> bytes:
-        """Text of the first list; empty for a folder without a list file, and for a list that is too long."""
+        """Text of the first trace list; empty if there is no list file or it is too long."""
         path = Path(self.lists[0]) if self.lists else Path()
         path = path / "kernelslist.g" if path.is_dir() else path
         if path.suffix != ".g":

@@ -20,9 +20,9 @@ def convert(
     to: Annotated[str, typer.Option(help="The simulator that reads them: macsim.")] = "macsim",
     level: Annotated[int, typer.Option(help="Compression: 1 (fastest) to 9 (smallest).")] = 1,
 ) -> None:
-    """Write Accel-Sim traces in MacSim's NVBit layout: kernel_config.txt and a folder for each different launch.
+    """Convert Accel-Sim traces to MacSim's layout: kernel_config.txt, and a folder for each different launch.
 
-    Launches with equal files share a folder. The output folder appears when it is whole.
+    Launches with equal files share a folder. The output folder appears when it is complete.
 
     Example: kernelpoint file convert traces/kernelslist.g -o macsim-traces
     """

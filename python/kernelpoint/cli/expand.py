@@ -47,11 +47,11 @@ def expand(
         list[str] | None, typer.Option(help="A kind of finding that does not refuse the input; once for each.")
     ] = None,
 ) -> None:
-    """Write a list in which each traced launch stands as often, and in the order, as the program ran it.
+    """Write a trace list that names each trace as often, and in the order, as the program ran the launch.
 
-    A tracer writes each node of a CUDA graph once, although the graph runs many times; a profile shows every run. In the new
-    list, the trace of a node stands as often as the node ran. A list is of one process: for a profile of several processes,
-    name one with --process, or say with --alike that all run the same launches.
+    A tracer writes each node of a CUDA graph once, although the graph runs many times; a profile shows every run. The new list
+    repeats the trace of a node for each run. A list has the launches of one process: for a profile of several processes, name
+    one with --process, or say with --alike that all run the same launches.
 
     Example: kernelpoint file expand traces/kernelslist.g --profile decode.sqlite -o program
     """

@@ -31,10 +31,11 @@ def pack(
         typer.Option(min=0, help="GiB that a pack may unpack to; by default 1, or 200 times its own size.", show_default=False),
     ] = None,
 ) -> None:
-    """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.
+    """Write one file (a pack) with the traces and the state that a run's sample needs, to repeat the run on another machine; or
+    unpack such a file.
 
-    Of a pack, its list, traces, plan, configuration and footprints are written into a folder, and nothing elsewhere. Accel-Sim
-    unpacks a pack by itself: -kernel_sampling sample.kppack. `kernelpoint file inspect sample.kppack` shows the contents.
+    A pack is unpacked into one folder: trace list, traces, plan, configuration, and lists of accessed memory sectors. Accel-Sim
+    unpacks a pack by itself: -kernel_sampling sample.kppack. `kernelpoint file inspect sample.kppack` shows the content.
 
     Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """

@@ -53,12 +53,13 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    """Read every launch once, predict, and fix the first sample; forecast runs at several budgets.
+    """Plan a sampled run: read every launch once, predict, draw the first sample, and forecast the cost at several error
+    budgets.
 
-    Names what is wrong with the traces, as `kernelpoint check` does. Exit codes: 3 the input is refused; 4 the error budget
-    cannot be met, because too many traces cannot be read.
+    Prints defects of the traces, as `kernelpoint check` does. Exit codes: 3 the input is refused; 4 no error budget can be met,
+    because too many traces cannot be read.
 
-    The plan enters the cache, where a run of the same list, GPU, policy and seed finds it; -o also writes it to a file.
+    The plan is stored in the cache, where a run of the same list, GPU, policy and seed finds it; -o also writes it to a file.
 
     Example: kernelpoint plan traces/kernelslist.g --config kernelpoint.yaml --gpu gpgpusim.config
     """

@@ -40,7 +40,7 @@ def run(
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Of a sweep: write the table as a page here.")] = None,
 ) -> None:
-    """Simulate one run with many simulators at once: on this machine, on a batch system, on a Dask cluster.
+    """Simulate one run with many simulator processes: on this machine, on a batch system, or on a Dask cluster.
 
     Example: kernelpoint run -c kernelpoint.yaml --workers 16 -- accel-sim.out -trace kernelslist.g -config gpgpusim.config
     """

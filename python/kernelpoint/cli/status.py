@@ -57,8 +57,8 @@ def status(
     ] = Path(),
     watch: Annotated[bool, typer.Option("--watch", help="Show it every three seconds, while a run goes on.")] = False,
 ) -> None:
-    """Show for each run whether it goes on, how far it is, and its estimate and bound so far; with --watch, the
-    time left in its pass.
+    """Show for each run whether it is in progress, how many launches are simulated, and its estimate and bound so far; with
+    --watch also the time left.
 
     Example: kernelpoint file status runs/
     """

@@ -158,9 +158,11 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
 
 
 def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
-    """Check one section (a nested mapping) of a configuration against its model; returns its values.
+    """Check one section (nested mapping) of a configuration, and return its values.
 
     Args:
+        model: class that defines the keys of the section and the allowed values.
+        content: the section.
         key: key of the section in messages, such as "policy".
 
     Raises:

@@ -33,7 +33,7 @@ LOOPBACK = "127.0.0.1:0"  # this machine only, any free port
 
 
 def dashboard_options() -> dict[str, Any]:
-    """Options for Dask's dashboard. It is off unless KERNELPOINT_DASHBOARD has an address."""
+    """Options for Dask's dashboard, which is off unless the environment variable KERNELPOINT_DASHBOARD has an address."""
     address = os.environ.get("KERNELPOINT_DASHBOARD")
     return {"dashboard": bool(address), "dashboard_address": address or LOOPBACK}
 

@@ -146,7 +146,7 @@ class DaskPool:
                 self._client.cancel(list(waiting))
 
     def close(self) -> None:
-        """Stop simulators and workers. A scheduler that existed before keeps running."""
+        """Stop simulators and workers. A Dask scheduler that the user started keeps running."""
         self._over.set()
         if self._client.status == "running":
             with contextlib.suppress(Exception):  # what waits is not begun when the simulators are gone
@@ -243,7 +243,9 @@ def open_pool(workers: int | None, cluster: str | None, memory: int, say: Log) -
 
 
 def fitting_workers(memory: int) -> int:
-    """Number of simulators for which this machine has cores and free memory."""
+    """Number of simulators for which this machine has cores and free memory. `memory` is the number of bytes for one
+    simulator.
+    """
     import psutil  # a dependency of distributed
 
     cores = len(os.sched_getaffinity(0))
@@ -294,7 +296,7 @@ def answering_dashboard(cluster: Any, client: Any) -> str:
 
     Args:
         cluster: a Dask cluster whose scheduler runs in this process, or None.
-        client: of its scheduler.
+        client: Dask client that is connected to the scheduler.
     """
     if cluster is None:
         link = str(client.dashboard_link)

@@ -191,7 +191,7 @@ def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], 
 
 
 def configuration_in(command: Sequence[str]) -> str | None:
-    """Path of the configuration in a simulator's command; None if the command has no such option."""
+    """Path of KernelPoint's configuration in a simulator's command line; None if the command lacks KernelPoint's option."""
     for position, part in enumerate(command):
         if part.lstrip("-") == OPTION and part.startswith("-"):
             return command[position + 1] if position + 1 < len(command) else ""

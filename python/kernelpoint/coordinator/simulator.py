@@ -58,7 +58,7 @@ class SimulatorEnded(Exception):
 
     @property
     def output(self) -> str:
-        """Last lines of the simulator's output, as part of a message."""
+        """Last lines of the simulator's output, formatted as part of a message."""
         return "its output ended:\n  " + "\n  ".join(self.tail) if self.tail else "it printed nothing"
 
     @property

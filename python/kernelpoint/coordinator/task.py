@@ -199,7 +199,7 @@ def prepare_folder(journal: str | Path) -> Path:
 
 
 def remove_folder(journal: str | Path) -> None:
-    """Remove the folder for results once the journal contains all of them."""
+    """Remove the folder in which workers store results, once the journal contains all of them."""
     shutil.rmtree(folder_of(journal), ignore_errors=True)
 
 

@@ -316,8 +316,8 @@ def scatter_of(lines: Sequence[Line]) -> Spec | None:
     """Chart of mean error against cycle speedup for each policy and error budget, on logarithmic axes; None if there is no
     speedup.
 
-    Marks are outlines, so that overlapping ones stay visible. Summaries over several workloads have a panel for each error
-    summary in which a line joins the budgets of a policy.
+    Marks are outlines, so that overlapping ones stay visible. If there are several workloads, each has a panel, in which a line
+    joins the error budgets of a policy.
     """
     if not (dots := _dots(lines)):
         return None

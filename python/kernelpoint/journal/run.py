@@ -65,7 +65,7 @@ class Run:
         return f"<{type(self).__name__} {str(self.path)!r}: {self.policy}, {count}, {end}>"
 
     def of(self, kind: type[Kind]) -> Iterator[Kind]:
-        """All records of one type, in order."""
+        """Iterator over the records of one type, in the order of the journal."""
         return (record for record in self.records if isinstance(record, kind))
 
     @property
@@ -121,7 +121,7 @@ class Run:
         return last if isinstance(last, SummaryRecord) else None
 
     def ended(self) -> SummaryRecord:
-        """Summary of the run; raises an error if it has not ended.
+        """Summary of the run.
 
         Raises:
             JournalError: the run has not ended.
@@ -211,7 +211,7 @@ class Run:
 
     @property
     def counters(self) -> list[str]:
-        """Names of the counters in every result."""
+        """Names of the counters that every result has."""
         return next((list(record.counters) for record in self.of(ResultRecord)), [])
 
     def unit(self, record: DecisionRecord | ResultRecord) -> int:

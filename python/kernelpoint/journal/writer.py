@@ -88,7 +88,7 @@ class JournalWriter:
             self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
 
     def close(self) -> None:
-        """Close the file and release the lock. A file that this writer created and left empty is removed."""
+        """Close the journal and release its lock. A file that this writer created and left empty is removed."""
         self._closed = self._closed or f"the journal {self.path} is closed"
         if not self._file.closed:
             if self._made and self._alone and not self._begun and os.getpid() == self._owner:

@@ -39,7 +39,7 @@ class Sources:
 
     @classmethod
     def parse(cls, texts: Mapping[str, str]) -> Sources:
-        """Parse C++ sources."""
+        """Parse C++ sources, given as text by file name."""
         return cls(texts, {name: SgRoot(text, "cpp").root() for name, text in texts.items()})
 
 
@@ -81,7 +81,7 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
 
 
 def after_includes(sources: Sources, file: str) -> int:
-    """Line after the last top-level ``#include`` of a file; 0 if there is none."""
+    """Number of the line after the last top-level ``#include`` of a file; 0 if there is none."""
     ends = [child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"]
     return max(ends, default=0)
 

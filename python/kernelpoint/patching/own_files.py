@@ -36,7 +36,7 @@ def add_lines(text: str, added: Iterable[tuple[int, str]], comment: str) -> str:
 
 
 def strip_lines(text: str) -> str:
-    """Remove the lines that have KernelPoint's mark."""
+    """Text without the lines that have KernelPoint's mark."""
     return _OURS.sub("", text)
 
 
@@ -134,7 +134,7 @@ def read_file(path: Path) -> bytes | None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step and keep its mode; a file with equal content is not touched."""
+    """Replace a file in one step and keep its mode. A file that has this content already is not touched."""
     if read_file(path) == content:
         return
     path.parent.mkdir(exist_ok=True)

@@ -113,7 +113,7 @@ class Tree:
         return Plan(edits, {**files, **self._own.contents()})
 
     def state(self) -> State:
-        """Patch state of the tree."""
+        """State of the source tree: patched, not patched, or patched by another version of KernelPoint."""
         if not any(map(has_lines, self._sources().values())) and not self._own.laid_down():
             return State.PRISTINE
         try:

@@ -170,8 +170,9 @@ def plan_for(
 def full_plan(config: Config, policy: type[Policy], host: HostInfo, program: Program, log: Log) -> Plan | None:
     """Plan that simulates every launch, if the full simulation is expected to take less than LEAST_SECONDS; else None.
 
-    Only for simulators with a detailed model of their cores: their plans cost most, and so does their error of restored caches.
-    The expected time follows from the simulator's cost for each instruction of the traces. None if the user chose a policy.
+    Only for KernelPoint's default policy, and for simulators with a detailed model of their cores: there, plans cost most and
+    restored caches have the largest error. The expected time follows from the simulator's cost for each instruction of the
+    traces.
     """
     described = simulator(host.simulator)
     if config.policy.name != "kernelpoint" or config.plan is not None or not program.has_traces:

@@ -40,11 +40,11 @@ class Matching:
 
     @property
     def matched(self) -> int:
-        """Number of launches in the list that have a row."""
+        """Number of launches of the list that have a row in the profile."""
         return int((self.rows >= 0).sum())
 
     def sentences(self) -> list[str]:
-        """Sentences about the matching, for the user."""
+        """Sentences for the user on the launches and rows that were matched."""
         lines = [f"{self.matched:,} of {len(self.rows):,} launches are in the profile, matched by {self.how}"]
         if len(self.rows) > self.matched:
             first = int(np.flatnonzero(self.rows < 0)[0])

@@ -96,7 +96,7 @@ class Contents:
 
     @property
     def architectures(self) -> np.ndarray:
-        """int64 [C]: SASS version of each content's code (70: sm_70); 0 if the trace is unusable."""
+        """Architecture of the code of each content, int64 [C] (70: sm_70); 0 if the trace is unusable."""
         return self.records["architecture"]
 
     @property

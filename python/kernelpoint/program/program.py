@@ -416,10 +416,10 @@ class Program:
 
     @cached_property
     def time(self) -> np.ndarray:
-        """float64 [N]: duration of each launch in ns; cycles if no launch has a duration.
+        """Duration of each launch in ns, float64 [N]; cycles if no launch has a duration.
 
         Raises:
-            ProfileError: the program has neither.
+            ProfileError: the launches have neither durations nor cycles.
         """
         if np.isfinite(self.duration).any():
             return self.duration
@@ -554,7 +554,7 @@ class Program:
         return replace(self, unread=unread, **{name: getattr(scan, name) for name in columns})
 
     def hash(self) -> str:
-        """Hash of names, shapes, times and counters, independent of the source's name."""
+        """Hash of the names, shapes, times and counters of all launches. The name of their source does not matter."""
         digest = hashlib.blake2b("\n".join(self.labels.names.distinct).encode(), digest_size=16)
         keys = () if self.keys is None else (self.keys,)
         labels = self.labels.names.numbers, self.labels.shapes, self.label

@@ -130,7 +130,7 @@ def clock_of(run: Run, megahertz: float | None) -> float:
 
 
 def traces_of(run: Run) -> list[Texts]:
-    """Trace path of every launch of each process; empty for a list that is no longer on disk."""
+    """Path of the trace of each launch, for each process; empty if the trace list is no longer on disk."""
     of_processes = []
     for name, count in zip(run.header.host.lists, run.launches, strict=False):
         try:

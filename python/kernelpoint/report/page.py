@@ -54,7 +54,7 @@ def write_page(page: str, path: Path) -> None:
 
 
 def html_page(result: Result) -> str:
-    """HTML page of a finished run."""
+    """HTML page with the report of a finished run."""
     run, made = result.run, charts(result)
     cycles, *others = (Chart(name, *texts, made.get(name)) for name, texts in SECTIONS.items())
     note = result.note or result.forecast

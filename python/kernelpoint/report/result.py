@@ -95,11 +95,11 @@ class FullRun:
 
     @classmethod
     def beside(cls, run: Run, full: Run) -> FullRun:
-        """Compare a finished run with a full run.
+        """Compare a sampled run with a full run, in which every launch was simulated.
 
         Args:
             run: the sampled run.
-            full: a run of the same list with `policy: all`.
+            full: the full run of the same trace list.
 
         Raises:
             JournalError: a run has not ended, or `full` has other traces or another simulated GPU, or did not simulate every

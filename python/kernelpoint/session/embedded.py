@@ -51,7 +51,7 @@ class HostStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Pass on a line that is not complete yet."""
+        """Pass an incomplete last line to the simulator."""
         if self._pending:
             line, self._pending = self._pending, ""
             self._emit(line)

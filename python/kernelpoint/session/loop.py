@@ -190,8 +190,8 @@ class Loop:
                 self._go_on(record)
 
     def next_is_step(self) -> bool:
-        """Apply the journal's records of launches up to the next record that ends or begins a pass. Returns False at the end of
-        the journal, from where this process continues the run.
+        """Apply the journal's records of launches up to the next record of another step, such as the beginning or the end of a
+        pass (round of sampling). Returns False at the end of the journal, from where this process continues the run.
         """
         while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
             try:

@@ -95,7 +95,9 @@ def counters_of(
 
     Args:
         launch: index of the launch, for messages.
-        names: names of further counters; values: their values, in the same order.
+        cycles, instructions: values of these two counters.
+        names: names of further counters.
+        values: values of the further counters, in the order of `names`.
 
     Raises:
         HostError: a name occurs twice.

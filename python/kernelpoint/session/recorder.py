@@ -150,7 +150,7 @@ class Progress:
     """Printer of a run's progress, one line for each event.
 
     Args:
-        log: takes one line.
+        log: function that receives each line.
     """
 
     def __init__(self, log: Log) -> None:

@@ -254,7 +254,9 @@ class Sample(Orders):
         return int(program.content[unit]) + 1 if program.is_deterministic and program.content is not None else 0
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
-        """Add a result to the sample, or count a failed attempt."""
+        """Add the result of a launch to the sample, or count a failed attempt. Returns a message about a failure, else empty
+        text.
+        """
         self._require_in_flight(launch)
         if isinstance(record, ValidationRecord):
             raise HostError(f"a result of launch {launch.index} in validation {record.validation} among those of the sample")
@@ -298,7 +300,7 @@ class Sample(Orders):
     # ---- launches that fail -----------------------------------------------------------------------------------------
 
     def failed(self) -> list[int]:
-        """Launches that failed in all of their allowed attempts."""
+        """Launches that failed in all allowed attempts, by index."""
         return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
 
     def failed_for_good(self) -> list[int]:
@@ -361,6 +363,6 @@ class Sample(Orders):
         return [self.further] if self.further else []
 
     def processes(self) -> list[tuple[int, int]]:
-        """Number of launches of each process, and how many have a result."""
+        """Number of launches, and number of launches with a result, for each process."""
         parts = np.split(self.has_result, self._offsets[1:-1])
         return [(len(part), int(part.sum())) for part in parts]

@@ -247,7 +247,7 @@ class Session(Calls):
         return self._statement.launch(self.loop.sample.launch(process, self._index(process, index)).unit)
 
     def launch_name(self, process: int, index: int) -> str | None:
-        """Kernel name of a launch, if its trace was read."""
+        """Kernel name of a launch; None if its trace was not read."""
         return self.loop.kernel_name(process, self._index(process, index))
 
     # ---- the life of a run ------------------------------------------------------------------------------------------

@@ -189,11 +189,11 @@ def counts_latency(config: Config) -> int:
 
 
 def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
-    """Error budget of a run, with defaults of the policy and the simulator.
+    """Error budget of a run, with defaults of the sampling policy and the simulator for targets that the user did not set.
 
     Raises:
-        ConfigError: the counter of the budget is not a sum over the host's launches.
-        HostError: the host says which counters it reports, and the budget's is not among them.
+        ConfigError: the counter of the budget does not add up over launches.
+        HostError: the simulator states the names of its counters, and the budget's is not among them.
     """
     wanted = config.error_budget
     targets = (wanted.counter, *wanted.further)

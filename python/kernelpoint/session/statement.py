@@ -329,7 +329,7 @@ def _over(above: float, below: float | None) -> float | None:
 
 
 def sentence(summary: SummaryRecord) -> str:
-    """First line of a summary for the user."""
+    """First line of a run's summary for the user."""
     s = summary
     speed = f", cycle speedup {s.cycle_speedup:.4g}" if s.cycle_speedup else ""
     inside = f" ({s.projected:,} of them projections)" if s.projected else ""
@@ -397,7 +397,9 @@ class Summary:
 
     @classmethod
     def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
-        """Convert a summary record, with the processor time that the run saved if known."""
+        """Convert the journal's summary of a run to the form of the C interface. `saved_seconds` is the processor time that the
+        run saved, or None.
+        """
         bounded, names = record.half_width is not None, of_sampling_only(record)
         sampled = dict.fromkeys(names, OF_SAMPLING)
         unmet = {name: UNMET for name, share in record.unmet.items() if share <= LARGEST_UNMET}

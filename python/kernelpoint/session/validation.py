@@ -194,12 +194,12 @@ class Validation(Orders):
 
     @property
     def made(self) -> int:
-        """Number of launches simulated."""
+        """Number of launches of chains that have been simulated."""
         return len(self._results)
 
     @property
     def remaining(self) -> int:
-        """Number of launches still to be simulated."""
+        """Number of launches of chains that still have to be simulated."""
         return len(self._steps) - self._position
 
     def _order_next(self) -> None:

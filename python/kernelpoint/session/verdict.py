@@ -18,8 +18,9 @@ OF_MEAN = "the mean of the model's replications is that of all equally likely fu
 
 
 def verdict(summary: SummaryRecord) -> str:
-    """The estimate of a finished run and its bound in one line: "1,500,000 cycles; exact: every launch was
-    simulated"."""
+    """Verdict on a finished run in one line: the estimate and its bound, such as "1,500,000 cycles; exact: every launch was
+    simulated".
+    """
     if summary.estimate is None:
         return "no estimate is stated"
     value = summary.estimate

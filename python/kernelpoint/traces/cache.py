@@ -78,7 +78,7 @@ def key_of(*parts: object) -> str:
 
 
 def checksum(text: str, value: bytes) -> int:
-    """CRC-32 of a row of the cache: kind and key as text, then the value.
+    """Checksum (CRC-32) of a row of the cache. `text` has the kind and the key of the row; `value` follows it.
 
     >>> checksum("scan c0ffee", b"record")
     249616442
@@ -135,7 +135,7 @@ class ArtefactCache:
         return [values.get(key) for key in keys]
 
     def put(self, kind: str, artefacts: Mapping[str, bytes]) -> None:
-        """Store values of a kind by their keys."""
+        """Store values of one kind in the cache, by their keys."""
         rows = [(kind, key, value, checksum(f"{kind} {key}", value)) for key, value in artefacts.items()]
         try:
             self._db.execute("BEGIN IMMEDIATE")

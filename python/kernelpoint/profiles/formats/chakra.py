@@ -79,7 +79,8 @@ _BEGIN = re.compile(rb"[\x02-\xff][\x01-\x7f]?(\x0a[\x03-\x20]\d+\.\d+[\w.+-]*|\
 
 
 def is_chakra(raw: bytes) -> bool:
-    """True if bytes begin like a Chakra trace: a short message with a version, or an attribute with a name.
+    """True if bytes begin like a Chakra trace, which starts with a short protobuf message that has a version or a named
+    attribute.
 
     >>> is_chakra(b"\\x07\\n\\x050.0.4"), is_chakra(b'{\\n  "schemaVersion": 1')
     (True, False)

@@ -455,7 +455,7 @@ _THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?(e[-+]?\d+)?")
 
 
 def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
-    """Iterate over the rows after the header: line number and fields.
+    """Iterator over the rows after the header of a table: line number and fields. `source` is the name of the file in messages.
 
     Raises:
         ProfileError: a row has another number of fields than the header.

@@ -43,7 +43,7 @@ def single_warp_exits(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def newer_code(listed: ListFiles) -> Case | None:
-    """Find code of a newer architecture than the one for which the simulated GPU is configured."""
+    """Find traces with code for a newer architecture than that of the simulated GPU."""
     newer = {version: count for version, count in listed.architectures.items() if version > listed.architecture}
     if not newer or not listed.architecture:
         return None
@@ -60,7 +60,7 @@ def newer_code(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def ends_with_copy(listed: ListFiles) -> Case | None:
-    """Find a list whose last command is a copy, at which Accel-Sim aborts."""
+    """Find a trace list whose last command is a copy from the host; Accel-Sim aborts on it."""
     last = listed.text.rstrip().rpartition(b"\n")[2]
     what = "the list ends with a copy to the GPU"
     return Case(what, 0.0, None, listed.lists[0]) if last.startswith(b"MemcpyHtoD") else None
@@ -74,7 +74,7 @@ def ends_with_copy(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def names_not_read(listed: ListFiles) -> Case | None:
-    """Find lines with ./ or a folder before the trace's name, which Accel-Sim does not read."""
+    """Find lines of a trace list with ./ or a folder before the name of a trace; Accel-Sim does not read such traces."""
     count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
     what = f"{count:,} lines have a folder or blanks before the name of a trace"
     return Case(what, 0.0, None, listed.lists[0]) if count else None
@@ -88,7 +88,7 @@ def names_not_read(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def not_processed(listed: ListFiles) -> Case | None:
-    """Find raw traces of the tracer beside a list that were not post-processed."""
+    """Find raw traces of the tracer in the folder of a list that were not post-processed."""
     if listed.is_selection:
         return None
     names = {name for folder in listed.folders for name in names_in(folder)} | {
@@ -131,7 +131,9 @@ def longer_census(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def byte_order_mark(listed: ListFiles) -> Case | None:
-    """Find a list with a byte order mark, as Windows editors write it; Accel-Sim then ignores the first line."""
+    """Find a trace list that begins with a byte order mark, which Windows editors write; Accel-Sim then ignores the first
+    line.
+    """
     if not listed.text.startswith(b"\xef\xbb\xbf"):
         return None
     return Case("the list begins with a byte order mark", 1.0 / (listed.size + 1), None, listed.lists[0])
@@ -145,7 +147,7 @@ def byte_order_mark(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def container(listed: ListFiles) -> Case | None:
-    """Find traces in containers that Accel-Sim does not open."""
+    """Find traces in compressed or packed files that Accel-Sim does not open."""
     pairs = zip(listed.traces.distinct, listed.traces.counts.tolist(), strict=True)
     count = sum(launches for path, launches in pairs if path.endswith((".gz", ".zst")))
     if not count or not listed.lists:
