@@ -1,9 +1,8 @@
 """`kernelpoint check` judges any file by its exit code, in one line each, without a traceback."""
 
 import json
-import subprocess
-import sys
 
+from command_line import run_command
 from trace_writer import cta, small_trace
 
 SOUND, NAMED, REFUSED = 0, 1, 2
@@ -35,10 +34,7 @@ FORMS = {
 
 
 def checked(*words):
-    return subprocess.run(
-        [sys.executable, "-c", "from kernelpoint.cli import main; main()", "check", *map(str, words)],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    return run_command("check", *words)
 
 
 def test_sound_files_of_every_form_are_called_sound(tmp_path):

@@ -4,10 +4,10 @@ import gzip
 import json
 import lzma
 import random
-import sqlite3
 
 import pytest
 import typer
+from profiler_files import write_nsys_tables
 from trace_writer import cta, small_trace
 
 from kernelpoint.cli.check import check
@@ -118,20 +118,11 @@ def output(*numbers):
 
 def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraphLaunch_v10000")), calls=(), then=""):
     """An export of kernels (call, excess of the end) and of calls of graphs."""
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "CREATE TABLE StringIds(id, value); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, correlationId, nameId);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, correlationId, streamId, demangledName, gridX, gridY, gridZ);"
-    )
-    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", names)
-    connection.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, ?, 2)", [(call,) for call in calls])
-    connection.executemany(
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, 7, 1, 4, 1, 1)",
-        [(10_000 * call, 10_000 * call + 700 + excess, call) for call, excess in rows],
-    )
-    connection.executescript(then)
-    connection.commit()
-    connection.close()
+    columns = "start, end, correlationId, streamId, demangledName, gridX, gridY, gridZ"
+    kernels = [(10_000 * call, 10_000 * call + 700 + excess, call, 7, 1, 4, 1, 1) for call, excess in rows]
+    runtime = "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, correlationId, nameId);"
+    runtime += "".join(f"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, {call}, 2);" for call in calls)
+    write_nsys_tables(path, columns, kernels, names, runtime + then)
 
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"

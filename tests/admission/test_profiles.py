@@ -1,9 +1,9 @@
 """Every check of profiles and outputs finds its input, names its share, and leaves a sound one alone."""
 
 import math
-import sqlite3
 
 import pytest
+from profiler_files import write_nsys_tables
 
 from kernelpoint.admission import Effect, admit, admitted_profile, findings_of, in_graphs
 from kernelpoint.errors import AdmissionError, ProfileError
@@ -104,19 +104,11 @@ def test_communication_is_said_with_its_share_of_the_time_and_left_out_by_compar
 
 def kernels(path, rows, graphs=()):
     """An export of Nsight Systems: (start, end, process, call, node), and blocks of graphs."""
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "CREATE TABLE StringIds(id, value); INSERT INTO StringIds VALUES (1, 'k');"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, correlationId, graphNodeId, demangledName, gridX,"
-        " gridY, gridZ, blockX, blockY, blockZ, streamId);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end)"
-    )
-    insert = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, 1, 2, 1, 1, 64, 1, 1, 7)"
-    connection.executemany(insert, rows)
-    connection.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?)", graphs)
-    connection.commit()
-    connection.close()
-    return path
+    columns = "start, end, globalPid, correlationId, graphNodeId, demangledName, streamId, "
+    columns += "gridX, gridY, gridZ, blockX, blockY, blockZ"
+    blocks = "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end);"
+    blocks += "".join(f"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES {block};" for block in graphs)
+    return write_nsys_tables(path, columns, [(*row, 1, 7, 2, 1, 1, 64, 1, 1) for row in rows], [(1, "k")], blocks)
 
 
 def test_graphs_that_were_recorded_as_blocks_are_refused_with_the_option_to_record_nodes(tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kernelpoint as kp
-from kernelpoint.admission import admitted_profile, findings_of
+from kernelpoint.admission import findings_of
 from kernelpoint.cli.check import check
-from kernelpoint.errors import AdmissionError, BudgetError, ProfileError, TraceError
+from kernelpoint.errors import AdmissionError, BudgetError, ProfileError
 from kernelpoint.profiles import read_profile
 
 SOUND, NAMED, REFUSED = 0, 1, 2
@@ -86,8 +86,8 @@ def totals(folder, tmp_path, **keys):
     ],
 )
 def test_unusual_forms_of_the_same_traces_have_its_cycles(reports, tmp_path, case):
-    plain, _ = totals(reports / "plain", tmp_path / "plain" if (tmp_path / "plain").mkdir() is None else tmp_path)
-    assert totals(reports / case, tmp_path)[0] == plain
+    plain, _ = totals(reports / "plain", tmp_path)
+    assert totals(reports / case, tmp_path, resume="never")[0] == plain
 
 
 def test_zero_addresses_take_the_bound_and_the_word_exact(reports, tmp_path):
@@ -117,8 +117,6 @@ def test_traces_that_cannot_meet_a_budget_refuse_plan_and_run(reports, tmp_path)
 
 def test_two_contexts_are_two_programs(reports, tmp_path):
     case = reports / "c03b_two_contexts_no_list"
-    with pytest.raises(TraceError, match=r"kernelslist_ctx_0x55d0.g, kernelslist_ctx_0x7a10.g"):
-        totals(case, tmp_path)
     alone = [totals(case / f"kernelslist_ctx_0x{name}.g", tmp_path, resume="never") for name in ("55d0", "7a10")]
     assert alone[0][1].launches == alone[1][1].launches == 6
 
@@ -148,13 +146,3 @@ def test_profiles_of_every_tool_have_their_launches_and_times(shared_cases, case
 def test_a_summary_of_kernels_is_refused_with_what_to_export(shared_cases):
     with pytest.raises(ProfileError, match="cuda_gpu_trace"):
         read_profile(shared_cases / "refused_profiles" / "nsys_kern_sum.csv")
-
-
-def test_grids_of_rocprof_are_of_workgroups(reports):
-    profile = read_profile(reports / "profiles" / "rocprofv3_kernel_trace.csv")
-    assert np.unique(profile.grid[:, 0]).tolist() == [2, 3, 4] and profile.size == 30
-
-
-def test_graph_blocks_are_refused_with_their_share(reports):
-    with pytest.raises(AdmissionError, match=r"50 replays .* 45 ms .*--cuda-graph-trace=node"):
-        admitted_profile(reports / "profiles" / "nsys_graph_blocks.sqlite", (), print)

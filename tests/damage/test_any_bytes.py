@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from profiler_files import Kernel, write_kineto_json, write_nsys_sqlite
+from profiler_files import Kernel, write_kineto_json, write_nsys_sqlite, write_nsys_tables
 from samples import CENSUS, KEY, KIND, MACSIM_CENSUS, PROFILES, parts, plain, sealed
 from sealed_lines import journal_of
 from workloads import synthesised
@@ -174,15 +174,9 @@ def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_l
 
 
 def sqlite_profile(path):
-    with sqlite3.connect(path) as file:
-        file.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
-        file.execute("INSERT INTO StringIds VALUES (1, 'k')")
-        names = "gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, streamId"
-        file.execute(f'CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ("start", "end", shortName, {names})')
-        file.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({', '.join('?' * 11)})",
-                         [(9 * i, 9 * i + 5, 1, 1, 1, 1, 32, 1, 1, 16, 7) for i in range(5)])  # fmt: skip
-    file.close()
-    return path.read_bytes()
+    columns = "start, end, shortName, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, streamId"
+    rows = [(9 * i, 9 * i + 5, 1, 1, 1, 1, 32, 1, 1, 16, 7) for i in range(5)]
+    return write_nsys_tables(path, columns, rows, [(1, "k")]).read_bytes()
 
 
 KERNELS = [Kernel(name, (1, 1, 1), (32, 1, 1), 900) for name in ("embed", "gemm", "gemm", "head")]

@@ -11,7 +11,7 @@ from command_line import run_command
 import kernelpoint
 from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.embed import round_embeddings
-from kernelpoint.errors import ConfigError, PlanError, SetupError
+from kernelpoint.errors import ConfigError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
 from kernelpoint.program import Program
@@ -72,11 +72,6 @@ def test_an_interrupted_call_goes_on_where_it_stopped(traces, cache, monkeypatch
     calls = []
     embed_streams(scan.contents, cache, progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
-
-
-def test_a_checkpoint_that_does_not_exist_is_refused(traces, cache):
-    with pytest.raises(PlanError, match="no such checkpoint"):
-        embed_streams(scan_launches(launch_paths(traces), cache).contents, cache, checkpoint="missing.safetensors")
 
 
 def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):

@@ -145,6 +145,9 @@ def tensor(shape: list[int], begin: int, end: int) -> bytes:
 
 
 HOSTILE = {
+    "no byte": b"",
+    "a text": b"not safetensors at all",
+    "a pickle": b"\x80\x04\x95pickle",
     "a header longer than the file": (2**40).to_bytes(8, "little") + b"{}",
     "a header longer than any file": b"\xff" * 8 + b"{}",
     "a header that is no JSON": header("{{{{"),
@@ -156,7 +159,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_header_is_checked_before_it_is_believed(tmp_path, content):
+def test_a_file_that_is_no_checkpoint_is_refused_and_its_header_checked_before_it_is_believed(tmp_path, content):
     path = tmp_path / "e.safetensors"
     path.write_bytes(content)
     with pytest.raises(PlanError, match=r"e\.safetensors: not a safetensors checkpoint"):

@@ -42,7 +42,7 @@ def parts_of(y, seed, predictions=None, bound="sequential"):
     return subtotals(TREE, look.estimates["cycles"], values, results, errors, engine.has_bias), look
 
 
-def held(trouble, predictions=None, seeds=60):
+def held(trouble, predictions, seeds):
     y = truth(trouble)
     truths = TREE.sums(y)[: TREE.count]
     return np.mean(
@@ -51,16 +51,16 @@ def held(trouble, predictions=None, seeds=60):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("trouble", ["none", "a slow layer", "drift"])
-def test_parts_hold_their_totals_as_often_as_stated(trouble):
-    share = held(trouble)
-    assert share[3:].mean() >= 0.95
-    assert share[1:3].min() >= 0.93
+PREDICTED = {"cycles": 0.8 * truth("none") * generator(2, "model").lognormal(0.0, 0.05, N)}
 
 
-def test_parts_of_a_predicted_run_hold_their_totals_as_often_as_stated():
-    predicted = 0.8 * truth("none") * generator(2, "model").lognormal(0.0, 0.05, N)
-    share = held("none", {"cycles": predicted}, seeds=40)
+@pytest.mark.parametrize(
+    ("trouble", "predictions", "seeds"),
+    [("none", None, 60), ("a slow layer", None, 60), ("drift", None, 60), ("none", PREDICTED, 40)],
+    ids=["none", "a slow layer", "drift", "predicted"],
+)
+def test_parts_hold_their_totals_as_often_as_stated(trouble, predictions, seeds):
+    share = held(trouble, predictions, seeds)
     assert share[3:].mean() >= 0.95
     assert share[1:3].min() >= 0.93
 
@@ -106,19 +106,13 @@ def whole(estimate, half_width, error):
     return Estimate("cycles", estimate, half_width, half_width / estimate, error, 9.0, 0.95, estimate)
 
 
-def test_parts_are_exact_where_every_launch_has_its_result_and_nothing_is_biased():
+@pytest.mark.parametrize("shared", [0.0, 0.01], ids=["without an error", "with an error that all results share"])
+def test_where_every_launch_has_its_result_parts_are_exact_but_for_errors_that_all_share(shared):
     y, everything = truth("none"), np.ones(N, bool)
     errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N), np.zeros(N, int))
-    parts = subtotals(TREE, whole(y.sum(), 0.0, 0.0), y, everything, errors, False)
+    parts = subtotals(TREE, whole(y.sum(), shared * y.sum(), 0.0), y, everything, errors, shared > 0.0)
     assert [part.estimate for part in parts] == pytest.approx(TREE.sums(y)[: TREE.count])
-    assert {part.half_width for part in parts} == {0.0}
-
-
-def test_errors_that_all_results_share_are_in_every_part():
-    y, everything = truth("none"), np.ones(N, bool)
-    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N), np.zeros(N, int))
-    parts = subtotals(TREE, whole(y.sum(), 0.01 * y.sum(), 0.0), y, everything, errors, True)
-    assert [part.relative_half_width for part in parts] == pytest.approx([0.01] * TREE.count)
+    assert [part.relative_half_width for part in parts] == pytest.approx([shared] * TREE.count)
 
 
 def test_the_error_of_a_result_is_in_the_parts_that_hold_it_alone():

@@ -18,7 +18,7 @@ from kernelpoint.randomness import generator
 from kernelpoint.repeated import Repeated
 from kernelpoint.session.setup import prepare
 from kernelpoint.traces import launch_paths
-from kernelpoint.workload import Available, Need, complete
+from kernelpoint.workload import Need, complete
 from kernelpoint.workload.host_info import HostInfo
 
 ANY = {"version": 1, "policy": "kernelpoint"}
@@ -123,12 +123,6 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
     assert isinstance(engine, Engine)
     *_, look = passes(engine, ("cycles",), y)
     assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 150
-
-
-def test_nothing_is_embedded_where_the_model_predicts():
-    assert KernelPoint.inputs(Available(traces=True, model=True)) == {Need.TRACES, Need.MODEL}
-    assert KernelPoint.inputs(Available(traces=True)) == {Need.TRACES, Need.EMBEDDINGS}
-    assert KernelPoint.inputs(Available()) == set()
 
 
 def test_without_embeddings_kernels_are_the_coarsest_cells_of_a_list_that_the_model_hardly_predicts(tmp_path):

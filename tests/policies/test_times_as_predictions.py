@@ -47,11 +47,12 @@ def simulated(people, y):
     return look.estimates["cycles"].simulated / y.sum(), look.estimates["cycles"].contains(y.sum())
 
 
-def test_traces_are_read_beside_a_profile_where_they_are_on_disk():
+def test_traces_are_read_beside_a_profile_and_embedded_where_nothing_predicts_their_launches():
     known = profile(truth())
     assert KernelPoint.inputs(Available(known, True)) == {Need.TRACES, Need.PROFILE}
     assert KernelPoint.inputs(Available(known.without_results(), True)) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
     assert KernelPoint.inputs(Available(known)) == {Need.PROFILE}
+    assert KernelPoint.inputs(Available(traces=True, model=True)) == {Need.TRACES, Need.MODEL}
     assert KernelPoint.inputs(Available(traces=True)) == {Need.TRACES, Need.EMBEDDINGS}
     assert KernelPoint.inputs(Available()) == frozenset()
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded_traces import shared
 
 from kernelpoint.profiles import match, matching, read_profile
 from kernelpoint.profiles.names import base_key, demangle, full_key
@@ -99,8 +100,8 @@ def test_too_many_differences_fall_back_to_occurrences_and_say_so(monkeypatch):
     assert "by occurrence" in found.sentences()[0]
 
 
-def test_a_real_profile_with_launches_missing_is_matched(shared_data):
-    whole = read_profile(shared_data / "profiles" / "h100_owlv2.csv.gz")
+def test_a_real_profile_with_launches_missing_is_matched():
+    whole = read_profile(shared("profiles/h100_owlv2.csv.gz"))
     kept = np.sort(np.random.default_rng(0).permutation(whole.size)[:-200])
     matching = match(whole.take(kept), whole)
     assert matching.matched == len(kept) and len(matching.extra) == 0

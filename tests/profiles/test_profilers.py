@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from profiler_files import write_nsys_tables
 from sealed_lines import journal_of
 
 from kernelpoint.errors import ProfileError
@@ -88,22 +89,14 @@ def test_an_nsys_trace_that_lacks_a_column_or_holds_nonsense_is_refused(tmp_path
         read_profile(path)
 
 
-def database(tmp_path, rows, columns=""):
-    path = tmp_path / "report.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
-        "INSERT INTO StringIds VALUES (1, 'void a(int *)'), (2, '_Z1aPi'), (3, 'b');"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1), (2);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER,"
-        "correlationId INTEGER, demangledName INTEGER, mangledName INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER,"
-        "blockX INTEGER, blockY INTEGER, blockZ INTEGER, registersPerThread INTEGER, staticSharedMemory INTEGER,"
-        "dynamicSharedMemory INTEGER)"
+def database(tmp_path, rows):
+    columns = (
+        "start, end, deviceId, streamId, correlationId, demangledName, mangledName, gridX, gridY, gridZ, blockX, blockY, "
+        "blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory"
     )
-    connection.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({','.join('?' * 16)})", rows)
-    connection.commit()
-    connection.close()
-    return path
+    copies = "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1), (2);"
+    names = [(1, "void a(int *)"), (2, "_Z1aPi"), (3, "b")]
+    return write_nsys_tables(tmp_path / "report.sqlite", columns, rows, names, copies)
 
 
 def test_the_sqlite_export_gives_mangled_names_where_it_has_them(tmp_path):

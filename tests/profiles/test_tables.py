@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded_traces import shared
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles import read_profile
@@ -117,12 +118,12 @@ def test_no_digit_of_a_timestamp_is_lost(whole, part):
     ("name", "launches", "nccl"),
     [("v100_df_index", 19_370, 2_020), ("h100_owlv2", 4_330, 0), ("b200_eager", 768, 74)],
 )
-def test_real_profiles_are_read_whole(shared_data, name, launches, nccl):
-    profile = read_profile(shared_data / "profiles" / f"{name}.csv.gz")
+def test_real_profiles_are_read_whole(name, launches, nccl):
+    profile = read_profile(shared(f"profiles/{name}.csv.gz"))
     assert profile.size == launches and np.isfinite(profile.duration).all()
     assert profile.without_communication().size == launches - nccl
 
 
-def test_real_ground_truth_is_read_whole(shared_data):
-    profile = read_profile(shared_data / "ground_truth" / "simpletorch_accelsim_qv100.csv.gz")
+def test_real_ground_truth_is_read_whole():
+    profile = read_profile(shared("ground_truth/simpletorch_accelsim_qv100.csv.gz"))
     assert profile.size == 901 and profile.time.sum() == 5_103_506

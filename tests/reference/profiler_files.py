@@ -6,7 +6,7 @@ Each holds the same launches: name, grid, block, nanoseconds.
 import csv
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,25 +23,35 @@ class Kernel:
     nanoseconds: int
 
 
+def write_nsys_tables(path: Path, columns: str, kernels: Iterable[tuple], names: Iterable[tuple], then: str = "") -> Path:
+    """A small export with these columns and rows of kernels and (id, value) of strings; `then`: further statements."""
+    count = len(columns.split(","))
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)")
+    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", names)
+    connection.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns})")
+    connection.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({', '.join('?' * count)})", kernels)
+    connection.executescript(then)
+    connection.commit()
+    connection.close()
+    return path
+
+
 def write_nsys_sqlite(path: Path, launches: Sequence[Kernel]) -> None:
     """Tables as `nsys export --type sqlite` makes them."""
     columns = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
                "mangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
                "staticSharedMemory", "dynamicSharedMemory", "localMemoryTotal")  # fmt: skip
     names = {name: number for number, name in enumerate(dict.fromkeys(it.name for it in launches), start=1)}
-    connection, start = sqlite3.connect(path), START
-    connection.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({', '.join(f'{c} INTEGER' for c in columns)})")
-    connection.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
-    connection.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER)")
-    connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2)")
-    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", [(n, name) for name, n in names.items()])
+    rows, start = [], START
     for number, it in enumerate(launches):
         name = names[it.name]
-        row = (start, start + it.nanoseconds, 0, 1, 7, number, 42, name, name, name, 32, *it.grid, *it.block, 0, 0, 0)
-        connection.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({', '.join('?' * len(columns))})", row)
+        rows.append((start, start + it.nanoseconds, 0, 1, 7, number, 42, name, name, name, 32, *it.grid, *it.block, 0, 0, 0))
         start += it.nanoseconds + 500
-    connection.commit()
-    connection.close()
+    copies = "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER); "
+    copies += "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2)"
+    typed = ", ".join(f"{column} INTEGER" for column in columns)
+    write_nsys_tables(path, typed, rows, [(number, name) for name, number in names.items()], copies)
 
 
 def write_ncu_csv(path: Path, launches: Sequence[Kernel]) -> None:

@@ -39,14 +39,19 @@ def truth(folder: Lists, commands, launch: int, capacity: int, copies: bool) -> 
     raise AssertionError("no such launch")
 
 
-@given(traces=TRACES, data=st.data(), copies=st.booleans(), rows=st.booleans())
-@settings(max_examples=30, deadline=None)
-def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path_factory, traces, data, copies, rows):
+def drawn_list(tmp_path_factory, traces, data, end) -> tuple[Lists, list, int]:
+    """Files of these traces, commands that launch some of them and copy, and the place of the last launch."""
     lists = Lists(tmp_path_factory.mktemp("list"))
     for number, lines in enumerate(traces):
         lists.trace(number, launch_text(lines))
-    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0]
-    launch = sum(not isinstance(c, tuple) for c in commands) - 1
+    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), *end]
+    return lists, commands, sum(not isinstance(command, tuple) for command in commands) - 1
+
+
+@given(traces=TRACES, data=st.data(), copies=st.booleans(), rows=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path_factory, traces, data, copies, rows):
+    lists, commands, launch = drawn_list(tmp_path_factory, traces, data, [0])
     replayed = lists.replay(lists.write(commands), copies_fill=copies, keeps_rows=rows).before(launch)
     expected = truth(lists, commands, launch, EVERYTHING, copies)
     assert list(state_of(replayed.touches, EVERYTHING).lines.items()) == list(expected.lines.items())
@@ -56,11 +61,7 @@ def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path
 @given(traces=TRACES, data=st.data(), capacity=st.integers(1, 12))
 @settings(max_examples=30, deadline=None)
 def test_the_lines_of_a_full_cache_are_restored_in_their_order(tmp_path_factory, traces, data, capacity):
-    lists = Lists(tmp_path_factory.mktemp("list"))
-    for number, lines in enumerate(traces):
-        lists.trace(number, launch_text(lines))
-    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0]
-    launch = sum(not isinstance(c, tuple) for c in commands) - 1
+    lists, commands, launch = drawn_list(tmp_path_factory, traces, data, [0])
     replayed = lists.replay(lists.write(commands), capacity, copies_fill=True).before(launch)
     expected = truth(lists, commands, launch, capacity, True)
     assert list(state_of(replayed.touches, capacity).lines) == list(expected.lines)
@@ -93,11 +94,8 @@ def first_reads(folder: Lists, commands, launch: int) -> list[tuple[int, int]]:
 @given(traces=TRACES, data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_what_launches_were_the_first_to_read_comes_first(tmp_path_factory, traces, data):
-    lists = Lists(tmp_path_factory.mktemp("list"))
-    for number, lines in enumerate(traces):
-        lists.trace(number, launch_text(lines))
-    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0, 0]
-    path, last = lists.write(commands), sum(not isinstance(c, tuple) for c in commands) - 1
+    lists, commands, last = drawn_list(tmp_path_factory, traces, data, [0, 0])
+    path = lists.write(commands)
     replay = lists.replay(path, copies_fill=True, keeps_rows=True)
     plain = lists.replay(path, copies_fill=True)
     for launch in (last, last - 1):  # the second asks about fewer launches than are known already

@@ -2,10 +2,10 @@
 
 import json
 import random
-import sqlite3
 
 import numpy as np
 import pytest
+from profiler_files import write_nsys_tables
 from trace_writer import cta, small_trace
 
 import kernelpoint as kp
@@ -70,24 +70,16 @@ EXPECTED = [*range(EAGER), *(EAGER + n for _ in range(REPLAYS) for n in range(le
 
 
 def sqlite_profile(path, rows, with_nodes=True, process=lambda i: 1):
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "CREATE TABLE StringIds(id, value);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, correlationId, graphNodeId, mangledName, gridX, gridY,"
-        " gridZ, blockX, blockY, blockZ, streamId, deviceId)"
-    )
+    columns = "start, end, globalPid, correlationId, graphNodeId, mangledName, gridX, gridY, gridZ, blockX, blockY, blockZ, "
     names = sorted(GRID)
-    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", [(i, f"_Z{len(n)}{n}Pf") for i, n in enumerate(names)])
     made = [
         (1000 * (i + 1), 1000 * (i + 1) + 700, process(i), call, node if with_nodes and node else None, names.index(name),
          GRID[name], 1, 1, 64, 1, 1, 7, 0)
         for i, (name, call, node) in enumerate(rows)
     ]  # fmt: skip
     random.Random(4).shuffle(made)
-    connection.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({','.join('?' * 14)})", made)
-    connection.commit()
-    connection.close()
-    return path
+    strings = [(i, f"_Z{len(n)}{n}Pf") for i, n in enumerate(names)]
+    return write_nsys_tables(path, f"{columns}streamId, deviceId", made, strings)
 
 
 def kineto_profile(path, rows, with_nodes=True):

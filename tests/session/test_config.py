@@ -66,25 +66,6 @@ def test_a_key_written_with_a_dot_and_nested_is_refused():
         parse_config({**GOOD, "error_budget": {"bound": "none"}, "error_budget.bound": "none"})
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("version: 1\npolicy: all\nseed: 010\n", "write it in decimal"),
-        ("version: 1\npolicy: all\nseed: 0x10\n", "write it in decimal"),
-        (f"version: 1\npolicy: all\nseed: {'9' * 5000}\n", "write it in decimal"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\nversion: 1\n", "alias"),
-        ("".join(f"k{i}: 1\n" for i in range(20_000)), "line 5000, column 8: more than 10,000 keys and values"),
-        ("a: [" + 50_000 * "1, " + "]\n", "more than 10,000 keys and values"),
-        (f"version: 1\npolicy: all\njournal: [{'x, ' * 5000}]\n", "journal: got ['x', 'x'"),
-    ],
-)
-def test_hostile_yaml_is_refused_with_a_short_message(tmp_path, text, expected):
-    (tmp_path / "a.yaml").write_text(text)
-    with pytest.raises(ConfigError) as error:
-        load_config(tmp_path / "a.yaml")
-    assert expected in str(error.value) and len(str(error.value)) < 1000
-
-
 def test_a_number_in_scientific_notation_needs_no_point(tmp_path):
     (tmp_path / "a.yaml").write_text("version: 1\npolicy: all\nerror_budget: {relative_error: 5e-3}\n")
     assert load_config(tmp_path / "a.yaml").error_budget.relative_error == 0.005
@@ -139,6 +120,11 @@ BEGIN = "version: 1\npolicy: random\n"
         (f"{BEGIN}seed: 1\npolicy: all\n", "is not valid YAML: line 4, column 1: the key 'policy' stands here"),
         *((BEGIN + f"seed: {value}\n", "k.yaml") for value in ("2020-99-99", "!!timestamp x", "!!int x", "!!float x")),
         (BEGIN + "? [a]\n: 1\n", "k.yaml"),
+        *((f"{BEGIN}seed: {value}\n", "write it in decimal") for value in ("010", "0x10", "9" * 5000)),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nversion: 1\n", "alias"),
+        ("".join(f"k{i}: 1\n" for i in range(20_000)), "line 5000, column 8: more than 10,000 keys and values"),
+        ("a: [" + 50_000 * "1, " + "]\n", "more than 10,000 keys and values"),
+        (f"{BEGIN}journal: [{'x, ' * 5000}]\n", "journal: got ['x', 'x'"),
         *(
             (f"{BEGIN}seed:\n {value}\n", "is not valid YAML: line ")
             for value in (
@@ -149,10 +135,11 @@ BEGIN = "version: 1\npolicy: random\n"
     ],
     ids=lambda text: text[-12:],
 )
-def test_a_file_that_is_no_configuration_is_refused_at_once_in_one_line_with_the_place(tmp_path, text, expected):
+def test_a_file_that_is_no_configuration_is_refused_at_once_in_one_short_line_with_the_place(tmp_path, text, expected):
     (tmp_path / "k.yaml").write_text(text)
     begin = time.process_time()
     with pytest.raises(ConfigError) as error:
         load_config(tmp_path / "k.yaml")
     assert expected in str(error.value) and "\n" not in str(error.value) and "<unicode string>" not in str(error.value)
+    assert len(str(error.value)) < 1000
     assert time.process_time() - begin < 1

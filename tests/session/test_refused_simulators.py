@@ -1,18 +1,12 @@
 """Simulators that cannot be used are refused before the first cycle: code unknown to them, wrong calls."""
 
 import pytest
-from trace_writer import small_trace
+from trace_writer import cta, small_trace
 
 from kernelpoint.errors import HostError, TraceError
 from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.workload.host_info import HostInfo
 
-HEADER = (
-    "-kernel name = a\n-kernel id = {n}\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
-    "-binary version = {version}\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x1\n"
-    "-nvbit version = 1.8\n-accelsim tracer version = 5\n\n#traces format = x\n\n"
-    "#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 1\n0000 ffffffff 0 EXIT 0 0 0\n\n#END_TB\n"
-)
 KNOWN = [70, 90]
 
 
@@ -20,7 +14,8 @@ KNOWN = [70, 90]
 def traces(tmp_path):
     def make(versions):
         for number, version in enumerate(versions, 1):
-            (tmp_path / f"kernel-{number}.traceg").write_text(HEADER.format(n=number, version=version))
+            text = small_trace(cta(["0000 ffffffff 0 EXIT 0 0"]), **{"binary version": str(version)})
+            (tmp_path / f"kernel-{number}.traceg").write_text(text)
         lines = "".join(f"kernel-{number}.traceg\n" for number in range(1, len(versions) + 1))
         (tmp_path / "kernelslist.g").write_text(lines)
         return str(tmp_path / "kernelslist.g")

@@ -143,12 +143,8 @@ def test_a_failed_decision_is_still_known_after_a_resume(host):
 
 def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(host, monkeypatch):
     session = host.open(TIGHT)
-
-    def explode():
-        raise ZeroDivisionError("boom")
-
-    monkeypatch.setattr(session.loop.sample.engine, "grow", explode)
-    assert "ZeroDivisionError: boom" in host.run(session)["degraded"][0]
+    monkeypatch.setattr(session.loop.sample.engine, "grow", lambda: 1 / 0)
+    assert "ZeroDivisionError" in host.run(session)["degraded"][0]
     lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
     last = next(i for i, line in enumerate(lines) if b'"everything":true' in line)
     (host.folder / "run.kpjournal").write_bytes(b"".join(lines[: last + 1]))
@@ -161,11 +157,7 @@ def test_a_run_with_predictions_whose_estimate_fails_simulates_every_launch(host
     host.cycles = np.where(np.arange(60) % 2, 9000.0, 3000.0)  # far from any prediction, so the sample has to grow
     session = host.open("policy: kernelpoint\nerror_budget: {relative_error: 0.001}", **info)
     assert isinstance(session.loop.sample.engine, Engine)
-
-    def explode():
-        raise ZeroDivisionError("boom")
-
-    monkeypatch.setattr(session.loop.sample.engine, "grow", explode)
+    monkeypatch.setattr(session.loop.sample.engine, "grow", lambda: 1 / 0)
     summary = host.run(session)
     assert summary["simulated"] == 60 and summary["estimate"] == host.cycles.sum()
 

@@ -95,12 +95,6 @@ def test_a_warp_of_many_and_long_sub_chunks_is_streamed(tmp_path):
         assert read_fast(save(tmp_path, data)) == read_slowly(trace.to_text())[1]
 
 
-@pytest.mark.parametrize("part", range(0, 100, 3))
-def test_a_file_cut_off_anywhere_is_refused(tmp_path, part):
-    data = pack(small())
-    assert refusal(tmp_path, data[: len(data) * part // 100])
-
-
 def test_every_byte_of_the_index_matters(tmp_path):
     """Each byte flipped: what is read is refused, or it was a place in a cluster, which may be anything."""
     trace = small()
