@@ -41,13 +41,37 @@ def found(folder, architecture=0):
     return {one.kind: one for one in findings_of(ListFiles(listed.with_contents_of(scan), architecture))}
 
 
-def test_a_sound_list_has_no_finding(tmp_path):
-    assert found(folder_of(tmp_path, [sound()] * 4)) == {}
-
-
 ZERO = [line.replace("0x7f3000200000 4", "0x0 0") for line in WARP]
 LACKS = [line for line in WARP if line != BARRIER]
 LEAVES = [*WORK, EXIT]  # before the barrier
+APART = [*WORK, "0020 0000ffff 0 BAR.SYNC 0 0", "0020 ffff0000 0 BAR.SYNC 0 0", BEHIND, EXIT]
+LOADS = [f"0010 ffffffff 1 R1 LDG.E 1 R4 4 1 {0x7F3000200000 + 128 * n:#x} 4" for n in range(300)]
+SEVERAL_EXITS = ["0000 ffffffff 1 R1 S2R 0 0", "0010 0000ffff 0 EXIT 0 0", "0020 ffffffff 1 R1 MOV 0 0", EXIT]
+TURN = [BARRIER, BEHIND]
+SOUND = {
+    "equal launches": [sound()] * 4,
+    "one address of zero among many": [
+        small_trace(ctas(*2 * [[*LOADS, "0010 ffffffff 1 R1 LDG.E 1 R4 4 1 0x0 4", EXIT]]), GRID)
+    ],
+    "a warp that leaves early waits nowhere": [small_trace(ctas(WARP, LEAVES), GRID)],
+    "lanes that wait apart": [small_trace(ctas(WARP, APART), GRID)],
+    "specialised warps of Hopper, with barriers of their own": [
+        small_trace(ctas(WARP, LACKS), GRID, **{"binary version": "90"})
+    ],
+    "a tracer that writes no exit": [small_trace(ctas(WARP[:-1], WARP[:-1]), GRID)] * 3,
+    "two warps that leave at several exits": [small_trace(ctas(SEVERAL_EXITS, SEVERAL_EXITS), GRID)],
+}
+# Kind -> traces, text of their list
+ODD = {
+    "missing-barriers": (
+        [small_trace(ctas([*WORK, *TURN * 3, EXIT], [*WORK, *TURN, BEHIND, *TURN, EXIT]), GRID)],
+        None,
+    ),  # in one turn of a loop
+    "mixed-code": ([sound(), sound(), sound(**{"binary version": "80"})], None),
+    "communication": ([sound(), sound(**{"kernel name": "ncclDevKernel_AllReduce_Sum_f16"})], None),
+    "ends-with-copy": ([sound()], "kernel-1.traceg\nMemcpyHtoD,0x20,8\n\n"),
+    "single-warp-exits": ([small_trace(ctas(SEVERAL_EXITS), GRID, block="(32,1,1)")], None),
+}
 DAMAGED = {
     "zero-addresses": small_trace(ctas(ZERO, ZERO), GRID),
     "missing-warps": small_trace(ctas(WARP), GRID, block="(64,1,1)"),
@@ -59,40 +83,22 @@ DAMAGED = {
 }
 
 
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_list_has_no_finding(tmp_path, name):
+    assert found(folder_of(tmp_path, SOUND[name])) == {}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_list_is_named_by_its_kind_alone(tmp_path, kind):
+    assert set(found(folder_of(tmp_path, *ODD[kind]))) == {kind}
+
+
 @pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.parametrize(("sound_traces", "outcome"), [(3, Effect.WITHDRAWS), (150, Effect.NAMED)])
 def test_a_damaged_trace_is_found_and_many_take_the_bound(tmp_path, kind, sound_traces, outcome):
     findings = found(folder_of(tmp_path, [*[sound()] * sound_traces, DAMAGED[kind]]))
     assert set(findings) == {kind} and findings[kind].outcome is outcome
     assert findings[kind].what.startswith(f"1 of {sound_traces + 1} launches") and findings[kind].place.endswith("g")
-
-
-def test_one_address_of_zero_among_many_is_no_defect(tmp_path):
-    line = "0010 ffffffff 1 R1 LDG.E 1 R4 4 1 {} 4"
-    warp = [line.format(hex(0x7F3000200000 + 128 * n)) for n in range(300)] + [line.format("0x0"), EXIT]
-    assert found(folder_of(tmp_path, [small_trace(ctas(warp, warp), GRID)])) == {}
-
-
-@pytest.mark.parametrize(
-    ("others", "lacking"),
-    [
-        (WARP, LEAVES),  # a warp that leaves early waits nowhere
-        (WARP, [*WORK, "0020 0000ffff 0 BAR.SYNC 0 0", "0020 ffff0000 0 BAR.SYNC 0 0", BEHIND, EXIT]),  # lanes apart
-    ],
-)
-def test_warps_that_leave_early_or_wait_lane_by_lane_lack_no_barrier(tmp_path, others, lacking):
-    assert found(folder_of(tmp_path, [small_trace(ctas(others, lacking), GRID)])) == {}
-
-
-def test_specialised_warps_of_hopper_have_barriers_of_their_own(tmp_path):
-    fields = {"binary version": "90"}
-    assert found(folder_of(tmp_path, [small_trace(ctas(WARP, LACKS), GRID, **fields)])) == {}
-
-
-def test_a_barrier_that_is_missing_in_one_turn_of_a_loop_is_found(tmp_path):
-    turn = [BARRIER, BEHIND]
-    body = ctas([*WORK, *turn, *turn, *turn, EXIT], [*WORK, *turn, BEHIND, *turn, EXIT])
-    assert set(found(folder_of(tmp_path, [small_trace(body, GRID)]))) == {"missing-barriers"}
 
 
 def test_traces_without_a_cta_cannot_meet_a_budget(tmp_path):
@@ -107,11 +113,6 @@ def test_code_that_is_newer_than_the_configuration_is_named(tmp_path):
     folder = folder_of(tmp_path, [sound(**{"binary version": "86"})] * 2)
     assert "sm_86; the configuration is for sm_70" in found(folder, 70)["newer-code"].what
     assert found(folder, 86) == {} and found(folder, 0) == {}
-
-
-def test_code_of_two_architectures_in_one_list_is_named(tmp_path):
-    folder = folder_of(tmp_path, [sound(), sound(), sound(**{"binary version": "80"})])
-    assert set(found(folder)) == {"mixed-code"}
 
 
 TWO = [f"kernel-{n}-ctx_0x{context}.traceg" for context in ("55d0", "7a10") for n in (1, 2, 3)]
@@ -318,24 +319,3 @@ def test_replays_of_a_graph_stand_for_no_missing_trace(tmp_path, numbers):
     names = [f"kernel-{number}.traceg" for number in there]
     folder = folder_of(tmp_path, [sound()] * len(there), list_of(*numbers), names)
     assert "repeated-for-missing" not in found(folder)
-
-
-def test_traces_of_a_tracer_that_writes_no_exit_are_sound(tmp_path):
-    assert found(folder_of(tmp_path, [small_trace(ctas(WARP[:-1], WARP[:-1]), GRID)] * 3)) == {}
-
-
-def test_a_list_that_ends_with_a_copy_is_named(tmp_path):
-    folder = folder_of(tmp_path, [sound()], "kernel-1.traceg\nMemcpyHtoD,0x20,8\n\n")
-    assert set(found(folder)) == {"ends-with-copy"}
-
-
-def test_blocks_of_one_warp_that_leaves_at_several_exits_are_named(tmp_path):
-    warp = ["0000 ffffffff 1 R1 S2R 0 0", "0010 0000ffff 0 EXIT 0 0", "0020 ffffffff 1 R1 MOV 0 0", EXIT]
-    text = small_trace(ctas(warp), GRID, block="(32,1,1)")
-    assert set(found(folder_of(tmp_path, [text]))) == {"single-warp-exits"}
-    assert found(folder_of(tmp_path, [small_trace(ctas(warp, warp), GRID)])) == {}
-
-
-def test_collectives_among_traces_are_named(tmp_path):
-    folder = folder_of(tmp_path, [sound(), sound(**{"kernel name": "ncclDevKernel_AllReduce_Sum_f16"})])
-    assert set(found(folder)) == {"communication"}

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import run_command
+from command_line import PROCESS, run_command
 from embedded_host import host_command, run_host
 from in_time import in_time
 from samples import CENSUS
@@ -67,12 +67,9 @@ def test_a_number_or_a_link_that_nobody_means_is_refused(here, traces, kernelpoi
     assert code and allowed in text and len(text) < 3000
 
 
-COMMAND = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]
-
-
 def test_a_name_that_the_terminal_cannot_show_is_shown_in_other_letters(here):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([*COMMAND, "report", "fehlt-\u00e4.kpjournal"], env=environment, capture_output=True)
+    done = subprocess.run([*PROCESS, "report", "fehlt-\u00e4.kpjournal"], env=environment, capture_output=True)
     assert done.returncode == 1 and b"Traceback" not in done.stderr and b"fehlt-" in done.stderr
 
 
@@ -89,7 +86,7 @@ def test_a_command_needs_nothing_of_its_environment(here, change):
     environment |= {key: value for key, value in change.items() if value is not None}
     (here / "stats_ctx_0x5d0").write_text(CENSUS)
     environment.pop("KERNELPOINT_CACHE", None)
-    command = [*COMMAND, "select", "stats_ctx_0x5d0", "-o", "out"]
+    command = [*PROCESS, "select", "stats_ctx_0x5d0", "-o", "out"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert (here / "out" / "selection.kpselect").exists()
@@ -138,7 +135,7 @@ def without_locks(layer, tmp_path):
 
 
 def test_a_plan_is_made_without_a_cache_and_says_why(without_locks, traces, tmp_path):
-    done = without_locks(*COMMAND, "plan", traces, "-o", "run.kpplan", "--gpu", "v100", "--policy", "random")
+    done = without_locks(*PROCESS, "plan", traces, "-o", "run.kpplan", "--gpu", "v100", "--policy", "random")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
     assert "(its file system refuses locks: No locks available); nothing read from now on is remembered" in said
@@ -154,5 +151,5 @@ def test_a_run_is_refused_with_the_reason_before_anything_is_simulated(without_l
 
 def test_a_report_is_read_without_locks(without_locks, traces, tmp_path):
     run_host(traces, tmp_path, "policy: random", check=True)
-    done = without_locks(*COMMAND, "file", "status", "run.kpjournal")
+    done = without_locks(*PROCESS, "file", "status", "run.kpjournal")
     assert done.returncode == 0 and "ended" in done.stdout, done.stderr

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from simulated_host import SimulatedHost
+from trace_writer import small_trace
 
 from kernelpoint.cli.host import program
 from kernelpoint.config import load_config
@@ -126,11 +127,6 @@ def test_an_output_may_be_what_somebody_reads(tmp_path):
 
 
 BOMB = int(os.environ.get("BOMB", "100"))  # times 16 MiB
-HEAD = (
-    b"-kernel name = f\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
-    b"-binary version = 70\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x2\n-nvbit version = 1\n"
-    b"-accelsim tracer version = 4\n\n"
-)
 READ = """
 import sys
 from kernelpoint.traces import ArtefactCache, launch_paths, read_header, scan_launches, scan_trace
@@ -154,7 +150,7 @@ sys.stdout.write("ready\\n"); sys.stdout.flush()
 def endless(tmp_path_factory):
     """A small file of text without end, as far as a test is concerned: 1.6 GB of empty lines; BOMB=600 makes it 10 GB."""
     path = tmp_path_factory.mktemp("bomb") / "kernel-1.traceg.xz"
-    path.write_bytes(lzma.compress(HEAD) + BOMB * lzma.compress(b"\n" * (16 << 20), preset=0))
+    path.write_bytes(lzma.compress(small_trace("").encode()) + BOMB * lzma.compress(b"\n" * (16 << 20), preset=0))
     assert path.stat().st_size < 10_000 * BOMB
     return path
 

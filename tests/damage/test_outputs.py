@@ -10,6 +10,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from command_line import PROCESS
 from embedded_host import host_command
 from in_time import in_time
 from miniatures import accelsim_checkout
@@ -120,7 +121,6 @@ def test_taking_a_patch_out_removes_nothing_outside_the_checkout(tmp_path, name)
 
 
 CLOSED = [(0,), (1, 2), (0, 1, 2)]
-COMMAND = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]
 
 
 def without(streams: tuple[int, ...], command: list[str], folder: Path) -> subprocess.CompletedProcess:
@@ -165,7 +165,7 @@ def test_what_a_command_writes_is_whole(traces, tmp_path, arguments, written):
     content = {}
     for streams in [(), (0, 1, 2)]:
         (folder := tmp_path / str(streams)).mkdir()
-        done = without(streams, [*COMMAND, *(str(traces) if part == "TRACES" else part for part in arguments)], folder)
+        done = without(streams, [*PROCESS, *(str(traces) if part == "TRACES" else part for part in arguments)], folder)
         assert done.returncode == 0, done.stderr
         content[streams] = (folder / written).read_bytes()
     assert set(content.values()) == {content[()]}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hypothesis import strategies as st
-from trace_writer import small_trace
+from trace_writer import cta, small_trace
 
 BASE = 0x7F6000000000
 
@@ -16,12 +16,7 @@ EXIT = "0020 ffffffff 0 EXIT 0 0 "
 
 def trace_text(ctas: list[list[Warp]], order: list[int] | None = None, version: int = 3) -> str:
     """A trace whose CTA i has the warps ctas[i], written in the given order of CTAs."""
-    text = ""
-    for i in order if order is not None else range(len(ctas)):
-        text += f"#BEGIN_TB\n\nthread block = {i},0,0\n"
-        for number, lines in enumerate(ctas[i]):
-            text += f"\nwarp = {number}\ninsts = {len(lines)}\n" + "".join(line + "\n" for line in lines)
-        text += "\n#END_TB\n\n"
+    text = "".join(cta(*ctas[i], index=f"{i},0,0") for i in (range(len(ctas)) if order is None else order))
     threads = 32 * max(len(warps) for warps in ctas)
     return small_trace(text, f"({len(ctas)},1,1)", f"({threads},1,1)", version, **{"kernel name": "test_kernel"})
 
@@ -74,8 +69,8 @@ def launches(draw: st.DrawFn) -> list[list[Warp]]:
     """CTAs whose warps come from a small pool, so that equal ones are common."""
     pool = draw(st.lists(warps(), min_size=1, max_size=4))
     count = draw(st.integers(1, 3))
-    cta = st.lists(st.sampled_from(pool), min_size=count, max_size=count)
-    result = draw(st.lists(cta, min_size=1, max_size=6))
+    warps_of_cta = st.lists(st.sampled_from(pool), min_size=count, max_size=count)
+    result = draw(st.lists(warps_of_cta, min_size=1, max_size=6))
     result[0][0] = result[0][0] or ["0000 ffffffff 0 EXIT 0 0 "]  # a launch executes something
     return result
 

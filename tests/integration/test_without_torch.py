@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from command_line import PROCESS
 
 TORCH = ("torch", "torch_geometric")
 SKLEARN = ("sklearn", "scipy")
@@ -26,8 +27,7 @@ def without(tmp_path, monkeypatch):
 
 
 def kernelpoint(*arguments: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run([*PROCESS, *map(str, arguments)], capture_output=True, text=True, timeout=300)
 
 
 def test_blocked_packages_are_blocked(without):

@@ -10,6 +10,8 @@ import pytest
 
 from kernelpoint.cli import main
 
+PROCESS = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]  # the command in a process of its own
+
 
 def run_command(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run `kernelpoint ARGUMENTS` in a folder; its exit status and what it printed."""
