@@ -344,16 +344,6 @@ def test_a_cluster_file_is_one_of_dask_jobqueue(tmp_path, text, message):
         read_cluster_file(path)
 
 
-def test_a_run_of_one_process_imports_nothing_of_it(bench):
-    code = (
-        "import sys, kernelpoint.session.boundary\n"
-        "print(*[m for m in sys.modules if m.split('.')[0] in ('dask', 'distributed', 'tornado')\n"
-        "        or m.startswith('kernelpoint.coordinator') or m == 'kernelpoint.session.worker'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == ""
-
-
 CRASHING = """#!{python}
 import json, os, signal, subprocess, sys, threading
 inward, outward = map(int, os.environ["KERNELPOINT_WORKER"].split(","))

@@ -31,25 +31,50 @@ def stalls(bench, text: str) -> dict[str, int]:
     return {kind: found[f"{kind}_stalls"] for kind in KINDS if found[f"{kind}_stalls"]}
 
 
-@pytest.mark.parametrize("n", [2, 50])
-def test_a_chain_waits_for_results(fp, n):
-    assert stalls(fp, trace([[warp(chain(n))]])) == {"dependence": (n - 1) * 6}
+READ, SLOW = instruction("LDS", [1], [], [0] * 32, 4), instruction("MUFU.RCP", [2], [])
+SIX = [ffma(r) for r in range(1, 7)]
+# What happens -> keys of the GPU that differ, warps of each CTA, stalls that are not 0
+STALLS = {
+    **{f"a chain of {n} waits for results": ({}, [[warp(chain(n))]], {"dependence": (n - 1) * 6}) for n in (2, 50)},
+    **{
+        f"{n} independent instructions wait for their unit": (
+            {"single_precision_interval": 3}, [[warp([ffma(r) for r in range(1, n + 1)])]], {"unit": (n - 1) * 2}
+        )
+        for n in (2, 50)
+    },
+    "a wait for a result goes on as one for the unit": (
+        {"single_precision_interval": 10}, [[warp(chain(2))]], {"dependence": 6, "unit": 3}
+    ),
+    "a branch counts as dependence": ({"control_latency": 30}, [[warp([instruction("BRA"), ffma(1)])]], {"dependence": 29}),
+    "shared memory counts as memory": ({"shared_latency": 40}, [[warp([READ, ffma(2, 1)])]], {"memory": 39}),
+    "a fence counts as memory": (
+        {"shared_latency": 40, "barrier_latency": 1}, [[warp([READ, instruction("MEMBAR.SC.GPU"), ffma(2)])]], {"memory": 38}
+    ),
+    "a result that comes last is the one waited for": (
+        {"shared_latency": 40, "special_function_latency": 50}, [[warp([READ, SLOW, ffma(3, 1, 2)])]], {"dependence": 49}
+    ),
+    "memory that comes last is the one waited for": (
+        {"shared_latency": 60, "special_function_latency": 50}, [[warp([READ, SLOW, ffma(3, 1, 2)])]], {"memory": 58}
+    ),
+    "a register that is written anew forgets that memory wrote it": (
+        {"shared_latency": 40}, [[warp([READ, *chain(3)])]], {"memory": 39, "dependence": 12}
+    ),
+    # The late warp's barrier issues at 9 * 7 + 1 and opens 11 cycles later; the early one has waited since cycle 1.
+    "a scheduler waits at a barrier for the warps of another": (
+        {"schedulers_per_sm": 2, "barrier_latency": 11},
+        [[warp([BARRIER, ffma(2)]), warp([*chain(10), BARRIER, ffma(2)])]],
+        {"dependence": 9 * 6, "barrier": (9 * 7 + 1 + 11 - 1) + 10},
+    ),
+    "another warp that issues hides a wait": ({}, [[warp(chain(2)), warp(SIX)]], {}),
+    "time before a CTA starts is no stall": ({"cta_dispatch_interval": 500, "max_ctas_per_sm": 1}, [[[EXIT]], [[EXIT]]], {}),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [2, 50])
-def test_independent_instructions_wait_for_their_unit(fp, n):
-    fp.gpu.update(single_precision_interval=3)
-    assert stalls(fp, trace([[warp([ffma(r) for r in range(1, n + 1)])]])) == {"unit": (n - 1) * 2}
-
-
-def test_a_wait_for_a_result_goes_on_as_one_for_the_unit(fp):
-    fp.gpu.update(single_precision_interval=10)
-    assert stalls(fp, trace([[warp(chain(2))]])) == {"dependence": 6, "unit": 3}
-
-
-def test_a_branch_counts_as_dependence(fp):
-    fp.gpu.update(control_latency=30)
-    assert stalls(fp, trace([[warp([instruction("BRA"), ffma(1)])]])) == {"dependence": 29}
+@pytest.mark.parametrize("name", STALLS)
+def test_stalls_are_those_that_are_worked_out(fp, name):
+    keys, ctas, expected = STALLS[name]
+    fp.gpu.update(keys)
+    assert stalls(fp, trace(ctas)) == expected
 
 
 def test_data_of_memory_are_waited_for(fp):
@@ -58,43 +83,6 @@ def test_data_of_memory_are_waited_for(fp):
     found = alone(fp, use)
     assert stalls(fp, use) == {"memory": found["cycles"] - fp.gpu["launch_latency"] - 1 - 7}
     assert found["memory_stalls"] >= 20 + 100 + 300
-
-
-def test_shared_memory_counts_as_memory_and_so_does_a_fence(fp):
-    fp.gpu.update(shared_latency=40, barrier_latency=1)
-    read = instruction("LDS", [1], [], [0] * 32, 4)
-    assert stalls(fp, trace([[warp([read, ffma(2, 1)])]])) == {"memory": 39}
-    assert stalls(fp, trace([[warp([read, instruction("MEMBAR.SC.GPU"), ffma(2)])]])) == {"memory": 38}
-
-
-def test_the_operand_that_comes_last_is_the_one_waited_for(fp):
-    fp.gpu.update(shared_latency=40, special_function_latency=50)
-    read, slow = instruction("LDS", [1], [], [0] * 32, 4), instruction("MUFU.RCP", [2], [])
-    assert stalls(fp, trace([[warp([read, slow, ffma(3, 1, 2)])]])) == {"dependence": 49}
-    fp.gpu.update(shared_latency=60)
-    assert stalls(fp, trace([[warp([read, slow, ffma(3, 1, 2)])]])) == {"memory": 58}
-
-
-def test_a_register_that_is_written_anew_forgets_that_memory_wrote_it(fp):
-    fp.gpu.update(shared_latency=40)
-    read = instruction("LDS", [1], [], [0] * 32, 4)
-    assert stalls(fp, trace([[warp([read, *chain(3)])]])) == {"memory": 39, "dependence": 12}
-
-
-def test_a_scheduler_waits_at_a_barrier_for_the_warps_of_another(fp):
-    fp.gpu.update(schedulers_per_sm=2, barrier_latency=11)
-    late, early = warp([*chain(10), BARRIER, ffma(2)]), warp([BARRIER, ffma(2)])
-    # The late warp's barrier issues at 9 * 7 + 1 and opens 11 cycles later; the early one has waited since cycle 1.
-    assert stalls(fp, trace([[early, late]])) == {"dependence": 9 * 6, "barrier": (9 * 7 + 1 + 11 - 1) + 10}
-
-
-def test_another_warp_that_issues_hides_a_wait(fp):
-    assert stalls(fp, trace([[warp(chain(2)), warp([ffma(r) for r in range(1, 7)])]])) == {}
-
-
-def test_time_before_a_cta_starts_is_no_stall(fp):
-    fp.gpu.update(cta_dispatch_interval=500, max_ctas_per_sm=1)
-    assert stalls(fp, trace([[[EXIT]], [[EXIT]]])) == {}
 
 
 def test_cycles_of_one_warp_are_those_that_issue_and_those_that_wait(bench, tmp_path):

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from miniatures import accelsim_checkout, macsim_checkout
+from miniatures import patched_program
 from modules import module_of
 
 TESTS = Path(__file__).parents[1]
@@ -167,10 +167,7 @@ class AccelSim(HostUnderTest):
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
-        self.miniature = module_of(TESTS / "accelsim_patch" / "conftest.py")
-        checkout = accelsim_checkout(build)
-        self.miniature.Tree(checkout, self.miniature.load_description("accelsim")).apply()
-        self.program = self.miniature.build(checkout)
+        self.miniature, self.program = patched_program("accelsim", build)
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         workload = self.miniature.write_workload(folder / "workload")
@@ -190,10 +187,7 @@ class MacSim(HostUnderTest):
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
-        self.miniature = module_of(TESTS / "macsim_patch" / "conftest.py")
-        checkout = macsim_checkout(build / "checkout")
-        self.miniature.Tree(checkout, self.miniature.load_description("macsim")).apply()
-        self.program = self.miniature.build(checkout)
+        self.miniature, self.program = patched_program("macsim", build)
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         workload = self.miniature.write_workload(folder / "workload")

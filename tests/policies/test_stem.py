@@ -89,7 +89,7 @@ def test_kernels_are_never_mixed():
 
 
 @pytest.mark.parametrize("name", ["stem", "allegro"])
-def test_launches_without_a_time_are_simulated(name, small_profile):
+def test_launches_without_a_time_are_simulated(name):
     times = np.where(np.arange(120) % 10 == 3, np.nan, 1.0 + np.arange(120) % 3)
     policy, population = make(name, 120, times=times)
     strata = policy.design(population).strata

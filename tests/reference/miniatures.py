@@ -3,6 +3,9 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+
+from modules import module_of
 
 TESTS = Path(__file__).resolve().parents[1]
 LAYOUTS = ("class_layout", "main_layout", "version_2_layout")
@@ -20,6 +23,14 @@ def accelsim_checkout(folder: Path, layout: str = "class_layout") -> Path:
 def macsim_checkout(folder: Path) -> Path:
     """An unpatched checkout of the simulator with MacSim's names."""
     return Path(shutil.copytree(TESTS / "macsim_patch" / "miniature", folder))
+
+
+def patched_program(name: str, folder: Path) -> tuple[ModuleType, Path]:
+    """The module of a miniature's fixtures, and its program, patched and built in a folder; name: accelsim, macsim."""
+    fixtures = module_of(TESTS / f"{name}_patch" / "conftest.py")
+    checkout = {"accelsim": accelsim_checkout, "macsim": macsim_checkout}[name](folder / name)
+    fixtures.Tree(checkout, fixtures.load_description(name)).apply()
+    return fixtures, fixtures.build(checkout)
 
 
 def contents(root: Path) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from journal_story import story
-from miniatures import accelsim_checkout, macsim_checkout
+from miniatures import patched_program
 from modules import module_of
 from recorded_hosts import BUDGET, cut, profile_of
 from workloads import synthesised
@@ -60,16 +60,9 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
 
 
 def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
-    from kernelpoint.patching import Tree, load_description
-
-    accelsim, macsim = (module_of(TESTS / f"{name}_patch" / "conftest.py") for name in ("accelsim", "macsim"))
-    checkout = accelsim_checkout(folder / "accelsim")
-    Tree(checkout, load_description("accelsim")).apply()
-    program = accelsim.build(checkout)
+    accelsim, program = patched_program("accelsim", folder)
+    macsim, macsim_program = patched_program("macsim", folder)
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # a plugin's session lives until the process ends: that is no leak
-    other = macsim_checkout(folder / "macsim")
-    Tree(other, load_description("macsim")).apply()
-    macsim_program = macsim.build(other)
     work = folder / "work"
     for yaml in ("policy: all", "policy: random\nseed: 3", "policy: random\nseed: 4"):
         for name in ("accelsim", "macsim"):

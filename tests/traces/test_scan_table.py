@@ -226,13 +226,6 @@ def test_equal_traces_are_parsed_once_and_named_each_by_its_own_path(tmp_path, c
     assert [table.errors[launch].split(":")[0] for launch in (3, 4, 5)] == paths[3:]
 
 
-def test_importing_traces_is_light():
-    code = "import sys, kernelpoint.traces; print(*sorted(m for m in sys.modules if '.' not in m))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
-    heavy = {"torch", "scipy", "sklearn", "typer", "rich", "pydantic", "yaml"}
-    assert not heavy & set(done.stdout.split())
-
-
 def test_a_part_of_a_table_is_what_scanning_that_part_gives(paths, cache):
     whole, alone = dataclasses.replace(scan_launches(paths, cache), counts=(2, 3, 1)), scan_launches(paths[2:5], cache)
     table = dataclasses.replace(whole, embeddings=np.arange(3)[:, None]).part(1)
