@@ -6,7 +6,7 @@ import numpy as np
 
 
 def unit_rows(values: np.ndarray) -> np.ndarray:
-    """Divide each row by its Euclidean length; rows of zeros stay as they are.
+    """Divide each row of a matrix by its Euclidean length; rows of zeros stay.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
@@ -18,8 +18,12 @@ def unit_rows(values: np.ndarray) -> np.ndarray:
 def nearest(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Index of the nearest centre of each row, and the Euclidean distance to it.
 
-    Numerics: differences, not the expanded square, so a row equal to a centre is at distance 0; rows are processed in blocks,
-    so memory stays small.
+    Numerics: distances are computed from differences, not from the expanded square, so that a row equal to a centre has
+    distance 0. Rows are processed in blocks to limit memory.
+
+    Args:
+        rows: float64 [n, features].
+        centers: float64 [K, features].
 
     >>> nearest(np.array([[0.0], [9.0]]), np.array([[1.0], [7.0]]))
     (array([0, 1]), array([1., 2.]))

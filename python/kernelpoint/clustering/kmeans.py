@@ -17,23 +17,24 @@ STARTS = 10  # random ones, for each K
 
 
 def silhouette_kmeans(rows: np.ndarray, weights: np.ndarray, max_clusters: int, seed: int) -> np.ndarray:
-    """K-Means whose K has the best mean silhouette; on near ties the smaller K (GCL-Sampler, arXiv 2603.00551).
+    """Cluster rows by K-Means; K is the smallest whose mean silhouette is within TIE of the best (GCL-Sampler, arXiv
+    2603.00551).
 
-    Model: every K from 2 to `max_clusters` is tried; the paper states no range. Equal rows are one point with a weight, which
-    gives the K-Means and silhouette of all rows. The time of the silhouette grows with the square of the number of points. If
-    there are more than MOST_POINTS points, K is chosen on MOST_POINTS points drawn at random, and all points are clustered with
-    that K.
+    Model: each K from 2 to `max_clusters` is tried; the paper states no range. Equal rows are one weighted point. Because the
+    time of a silhouette grows with the square of the number of points, K is chosen on at most MOST_POINTS random points; all
+    points are then clustered with it.
 
-    Caution: the silhouette prefers few clusters that are far apart. On a real trace it may choose K = 2 and put all but a
-    handful of launches into one cluster; compare with `threshold_clusters`.
+    Caution: the silhouette favours few clusters that are far apart. On a real trace it may choose K = 2, with nearly all
+    launches in one cluster; compare with `threshold_clusters`.
 
     Args:
-        rows: float64 [n, features], two or more.
-        weights: float64 [n], above 0: a row of weight w counts as w equal rows.
-        max_clusters: largest K tried, 2 or more.
+        rows: float64 [n, features], n at least 2.
+        weights: float64 [n], above 0: number of equal rows that each row stands for.
+        max_clusters: largest K tried, at least 2.
+        seed: seed of the random choices.
 
     Returns:
-        int64 [n], numbered in the order in which clusters first occur; one cluster if all rows are equal.
+        int64 [n], cluster of each row, numbered in the order of first occurrence; one cluster if all rows are equal.
 
     >>> rows = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
     >>> silhouette_kmeans(rows, np.ones(6), 4, seed=0).tolist()
@@ -72,16 +73,21 @@ def _kmeans(points: np.ndarray, weights: np.ndarray, k: int, seed: int) -> tuple
 
 
 def weighted_silhouettes(points: np.ndarray, weights: np.ndarray, labellings: Sequence[np.ndarray]) -> list[float]:
-    r"""Mean silhouette (Rousseeuw, 1987) of each labelling of points; a point counts as `weights` equal rows.
+    r"""Mean silhouette (Rousseeuw, 1987) of each of several clusterings of the same points.
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}
 
-    with :math:`a_i` the mean distance to the other rows of i's cluster and :math:`b_i` the least mean distance to the rows
-    of another cluster; 0 for a row that is alone in its cluster.
+    is the silhouette of row i: :math:`a_i` is the mean distance to the other rows of its cluster, :math:`b_i` the least mean
+    distance to the rows of another cluster. It is 0 for a row that is alone in its cluster.
 
-    Numerics: distances are computed once for all labellings, a block of points at a time, from products of the points after
-    subtraction of the first point. The policies' embeddings are multiples of 2^-24 of at most 1: their products are exact in
-    double.
+    Numerics: distances are computed once for all clusterings, in blocks of points, from products of the points after
+    subtraction of the first point. The embeddings of policies are multiples of 2^-24 of at most 1, so their products are exact
+    in double precision.
+
+    Args:
+        points: float64 [n, features].
+        weights: float64 [n], number of equal rows that each point stands for.
+        labellings: int [n] each, cluster of each point.
 
     >>> weighted_silhouettes(np.array([[0.0], [1.0]]), np.array([2, 1]), [np.array([0, 1])])
     [0.6666666666666666]

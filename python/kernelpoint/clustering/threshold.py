@@ -8,18 +8,20 @@ from kernelpoint.clustering.features import nearest
 
 
 def threshold_clusters(rows: np.ndarray, threshold: float) -> np.ndarray:
-    """Leader clustering (Hartigan, Clustering Algorithms, 1975, chapter 3), in two steps.
+    """Cluster rows by distance to centres (leader clustering; Hartigan, Clustering Algorithms, 1975, chapter 3).
 
-    A row joins the nearest cluster if its centre is no further than `threshold`, and otherwise opens a new one with itself as
-    centre. Then each centre moves to the mean of its rows, and every row goes to the nearest centre. Unlike K-Means it needs no
-    K, and it bounds how unlike two launches of a cluster can be.
+    1. Each row, in order, joins the cluster of the nearest centre if the distance is at most `threshold`; otherwise it becomes
+        the centre of a new cluster.
+    2. Each centre moves to the mean of its rows; then each row goes to the nearest centre.
+
+    Unlike K-Means, it needs no number of clusters, and it limits the differences within a cluster.
 
     Args:
         rows: float64 [n, features].
-        threshold: largest distance of a row from the centre that it joins, above 0.
+        threshold: largest distance in step 1, above 0.
 
     Returns:
-        int64 [n], numbered in the order in which clusters first occur.
+        int64 [n], cluster of each row, numbered in the order of first occurrence.
 
     >>> threshold_clusters(np.array([[0.0], [0.1], [1.0], [0.15]]), 0.2).tolist()
     [0, 0, 1, 0]

@@ -31,7 +31,10 @@ EMBEDDING_WIDTH = LAYER_WIDTHS[-1]
 
 
 def tensor_shapes(num_bases: int) -> dict[str, tuple[int, ...]]:
-    """Shape of every tensor of an encoder with this many bases, by its name in checkpoints and in `TraceEncoder`.
+    """Shapes of all tensors of an encoder, by their names in checkpoints and in `TraceEncoder`.
+
+    Args:
+        num_bases: number of basis matrices of each relational layer.
 
     >>> tensor_shapes(4)["layers.2.weight"]
     (4, 128, 256)
@@ -58,11 +61,11 @@ _SEAL = re.compile(rb'"checksum":"([0-9a-f]{32})"')
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Metadata of an encoder's checkpoint file, and the path of the file, which holds the weights.
+    """Checkpoint of an encoder (the neural network that embeds traces): metadata, and the path of the file with the weights.
 
     Attributes:
         path: path of the file.
-        digest: 16 hexadecimal digits over the file's bytes; part of the key of cached embeddings.
+        digest: 16 hexadecimal digits, hash of the file; part of the key of cached embeddings.
         settings: constructor arguments of `TraceEncoder`.
         card: data, settings and seeds of the training.
 
@@ -79,17 +82,20 @@ class Checkpoint:
 
 
 def checkpoint_path(name: str | PathLike[str]) -> Path:
-    """Path of a checkpoint; "builtin" is the one shipped with the package."""
+    """Path of a checkpoint file; the name "builtin" means the checkpoint that ships with the package."""
     if name == BUILTIN:
         return Path(str(resources.files("kernelpoint") / "checkpoints" / "builtin.safetensors"))
     return Path(name)
 
 
 def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
-    """Read a checkpoint's metadata; raises an error if it does not fit this version.
+    """Read the metadata of an encoder's checkpoint, and check that it fits this version.
+
+    Args:
+        name: path, or "builtin".
 
     Raises:
-        PlanError: the file is missing, is no safetensors file, contains no encoder, or is of another graph schema or encoder
+        PlanError: the file is missing or damaged, is no safetensors file, or was made for another graph schema or encoder
             version.
 
     >>> read_checkpoint("none.safetensors")
@@ -124,10 +130,10 @@ def _own_schema() -> str:
 
 
 def read_sealed(path: str | PathLike[str]) -> bytes:
-    """Read the bytes of a safetensors file and verify its checksum, if it has one.
+    """Read a safetensors file; verify its checksum if it has one.
 
     Raises:
-        PlanError: the file cannot be read, or was damaged or changed after it was written.
+        PlanError: the file cannot be read, or its checksum is wrong.
     """
     try:
         data = read_regular(Path(path), MOST_BYTES)
@@ -146,7 +152,7 @@ def _header(data: bytes) -> bytes:
 
 
 def checksum(data: bytes) -> str:
-    """Checksum of a checkpoint's bytes, with the digits of the stored checksum replaced by zeros."""
+    """Checksum of the bytes of a checkpoint, with zeros in place of the checksum's own digits."""
     match = _SEAL.search(_header(data))
     digest = hashlib.blake2b(digest_size=16)
     if match is None:
@@ -159,7 +165,7 @@ def checksum(data: bytes) -> str:
 
 
 def checkpoint_hash(name: str | PathLike[str] = BUILTIN) -> str:
-    """Identity of a checkpoint: 16 hexadecimal digits made from its bytes. Raises the errors of `read_checkpoint`.
+    """Hash of a checkpoint file, 16 hexadecimal digits. Raises the errors of `read_checkpoint`.
 
     >>> len(checkpoint_hash("builtin"))
     16
@@ -171,7 +177,7 @@ def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     """Read the weights of a checkpoint, by name.
 
     Raises:
-        PlanError: the weights do not fit the encoder that the settings describe.
+        PlanError: their names or shapes are not those of the encoder that the settings describe.
     """
     tensors, needed = load_file(checkpoint.path), tensor_shapes(checkpoint.settings.get("num_bases", 0))
     for name in sorted(tensors.keys() | needed.keys()):

@@ -32,17 +32,17 @@ from kernelpoint.traces.cache import key_of, opened
 
 
 class NativeEncoder:
-    """The encoder of a checkpoint, in double precision (plugin/native/encoder).
+    """Encoder (neural network that embeds the graph of a launch's trace) in C++, in double precision (plugin/native/encoder).
 
-    Numerics: agrees with `TraceEncoder` to about 1e-14, so that rounded embeddings are equal. A graph is embedded by one
-    thread, so results do not depend on the number of threads.
+    Numerics: agrees with `TraceEncoder` to about 1e-14, so that rounded embeddings are equal. One thread embeds a graph, so
+    results do not depend on the number of threads.
 
     Args:
         checkpoint: weights and settings.
-        threads: number of graphs embedded at the same time; by default as many as this process may use.
+        threads: number of graphs embedded at the same time; by default the number of processors of this process.
 
     Raises:
-        PlanError: the tensors of the checkpoint do not fit the encoder.
+        PlanError: the weights do not fit the encoder.
     """
 
     def __init__(self, checkpoint: Checkpoint, threads: int | None = None) -> None:
@@ -51,7 +51,7 @@ class NativeEncoder:
         self._threads = threads or len(os.sched_getaffinity(0))
 
     def embed_graphs(self, graphs: Iterable[TraceGraph]) -> Iterator[np.ndarray]:
-        """Embed graphs: one embedding per graph, float64 [256], not rounded."""
+        """Embed graphs of launches: yields float64 [256] for each, not rounded."""
         for graph in graphs:
             yield self._encoder.embed(
                 graph.kinds,
@@ -64,7 +64,11 @@ class NativeEncoder:
             )
 
     def embed_traces(self, paths: Sequence[str], max_nodes: int) -> Iterator[np.ndarray]:
-        """Embed traces: one embedding per trace, float64 [256], not rounded. The graphs stay in C++ memory.
+        """Embed trace files of launches: yields float64 [256] for each, not rounded. Graphs stay in C++ memory.
+
+        Args:
+            paths: trace files.
+            max_nodes: largest number of nodes in a graph; larger ones are cut (`build_graph`).
 
         Raises:
             TraceError: a trace cannot be used, or executes no instruction.
@@ -87,19 +91,19 @@ def embed(
     checkpoint: str | os.PathLike[str] = BUILTIN,
     max_nodes: int = DEFAULT_MAX_NODES,
 ) -> np.ndarray:
-    """Embed the trace of one launch as the policies do, without the cache.
+    """Embed the trace of one launch, as policies do, but without the cache.
 
     Args:
-        trace: a launch's trace file, or its graph.
-        checkpoint: "builtin" or a file made by `kernelpoint lab train`.
-        max_nodes: bound on the graph's nodes, if `trace` is a file.
+        trace: trace file of a launch, or its graph.
+        checkpoint: "builtin", or a file made by `kernelpoint lab train`.
+        max_nodes: largest number of nodes in the graph, if `trace` is a file.
 
     Returns:
-        float32 [256]; each number is one that float16 can hold.
+        float32 [256]; float16 can represent each number.
 
     Raises:
         TraceError: the trace cannot be used, or executes no instruction.
-        PlanError: the checkpoint does not fit.
+        PlanError: the checkpoint does not fit this version.
         ConfigError: `max_nodes` is too small.
 
     Example:
@@ -125,26 +129,25 @@ def embed_streams(
     log: Log = lambda text: None,
     pool: Pool | None = None,
 ) -> np.ndarray:
-    """Embed each distinct instruction sequence once, from the trace of its first launch; embeddings in the cache are reused.
-
-    After an interruption the next call continues, because the cache is filled during the work.
+    """Embed each distinct instruction sequence of a program once, from the trace of its first launch. Embeddings in the cache
+    are reused; the cache is filled during the work, so that an interrupted call can be repeated.
 
     Args:
-        contents: contents of the traces of a program.
+        contents: data read from the traces of a program.
         cache: cache of embeddings; by default the user's.
-        checkpoint: "builtin" or a file made by `kernelpoint lab train`.
-        max_nodes: bound on a graph's nodes.
-        progress: function called with (streams embedded, streams to embed); it may raise an error to stop.
+        checkpoint: "builtin", or a file made by `kernelpoint lab train`.
+        max_nodes: largest number of nodes in a graph.
+        progress: function called with (sequences embedded, sequences to embed); it may raise an error to stop.
         log: function that receives messages about the cache.
-        pool: workers that embed in place of this process.
+        pool: workers that embed instead of this process.
 
     Returns:
-        float32 [number of streams, 256], by stream id; each number is one that float16 can hold. Equal for any number of
+        float32 [sequences, 256], by the number of the sequence; float16 can represent each number. The same for any number of
         threads and workers.
 
     Raises:
-        PlanError: the checkpoint does not fit.
-        TraceError: a trace changed since it was scanned.
+        PlanError: the checkpoint does not fit this version.
+        TraceError: a trace changed since it was read.
         ConfigError: `max_nodes` is too small.
 
     >>> from kernelpoint.traces import launch_paths, scan_launches
@@ -165,11 +168,12 @@ def embed_streams(
 
 @dataclass(frozen=True)
 class Task:
-    """Settings that all pieces of an embedding job share: checkpoint and bound on nodes.
+    """Settings that all pieces of an embedding job share.
 
     Attributes:
-        checkpoint: "builtin" or the path of a checkpoint file.
-        digest: digest of the coordinator's checkpoint.
+        checkpoint: "builtin", or the path of the encoder's checkpoint.
+        digest: hash of the checkpoint on the machine that plans; workers must have the same.
+        max_nodes: largest number of nodes in the graph of one launch.
     """
 
     checkpoint: str
@@ -180,9 +184,13 @@ class Task:
 def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
     """Embed some traces in one thread of a worker: float32 [n, 256], rounded.
 
+    Args:
+        task: settings of the job.
+        paths: trace files.
+
     Raises:
-        PlanError: the worker's checkpoint differs from the coordinator's.
-        TraceError: a trace changed since it was scanned.
+        PlanError: the worker's checkpoint is not that of the job.
+        TraceError: a trace changed since it was read.
     """
     encoder = _encoder_of_worker(task.checkpoint, task.digest)
     return np.array([round_embeddings(embeddings) for embeddings in encoder.embed_traces(paths, task.max_nodes)], np.float32)
@@ -211,13 +219,13 @@ def _here(checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Itera
 
 
 def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
-    """Round embeddings to float16 and return them as float32 [n, d], so fresh and cached embeddings are equal.
+    """Round embeddings to float16, and return them as float32 [n, d].
 
-    ``Numerics:`` thread counts and libraries change an embedding by some 1e-6; rounded before use, fresh and cached ones
-    are the same number.
+    ``Numerics:`` numbers of threads and libraries change an embedding by about 1e-6. After rounding, new embeddings equal those
+    in the cache.
 
     Raises:
-        PlanError: a value is not finite or does not fit float16.
+        PlanError: a value is not finite, or too large for float16.
 
     Example:
         >>> round_embeddings(np.array([[0.1]], dtype=np.float32)).tolist()

@@ -164,8 +164,8 @@ class Tree:
 
     @property
     def whole_parents(self) -> NDArray[np.integer]:
-        """int [2 R]: parent of each of the R parts, then of each part's rest. The rest of part k, number R + k, has the
-        launches of part k that lie in no smaller part; its parent is k.
+        """int [2 R]: parent of each node in the tree whose nodes are the R parts and the rest of each part. The rest of part k
+        has number R + k and parent k; it consists of the launches of part k that lie in no smaller part.
         """
         return np.concatenate([self.parents, np.arange(self.count)])
 

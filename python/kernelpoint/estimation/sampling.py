@@ -87,10 +87,6 @@ class Sampling(ABC):
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
         """Set the sample sizes of the next pass (round of sampling) from the last interim analysis.
 
-        Args:
-            budget: part of the error budget that errors of the results leave for sampling.
-            look: the last interim analysis, with estimates of ranges.
-
         Returns:
             False if the sample cannot grow.
         """

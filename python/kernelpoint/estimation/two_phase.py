@@ -164,11 +164,11 @@ class TwoPhaseSampling(CellSampling):
         return inside if self._more is None else np.union1d(inside, self._more.drawn())
 
     def unit_spreads(self, counter: str) -> None:
-        """Return None: the error of the first sample cannot be divided among parts of the run."""
+        """Return None: the error of the first sample (traced launches) cannot be divided among parts of the run."""
 
     def with_spare(self, factor: float) -> Ints:
-        """int64, ascending: indices of the launches in the first sample, which already contains spare launches; `factor` has no
-        effect.
+        """int64, ascending: indices of the traced launches (the first sample), which already contain spare launches; `factor`
+        has no effect.
         """
         return np.flatnonzero(self._sample) if self._more is None else self._more.with_spare(1.0)
 
@@ -183,7 +183,7 @@ class TwoPhaseSampling(CellSampling):
 
     def begin_analysis(self, states: bool) -> None:
         """Start an interim analysis (end of a round of sampling): forget the estimates of the last one, and estimate from the
-        first sample.
+        traced launches.
 
         Args:
             states: True if half-widths are stated.
@@ -203,7 +203,9 @@ class TwoPhaseSampling(CellSampling):
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with the errors of both samples."""
+        """Estimated total of a linear combination of counters, with the errors of both samples: of the traced launches in the
+        population, and of the simulated launches among these.
+        """
         second, first = super().errors(combination), self._errors_of_first(combination)
         value, alpha, V2 = second.value, self._alpha(self.looks), second.error**2
         if self._parts.whole:
@@ -282,8 +284,8 @@ class TwoPhaseSampling(CellSampling):
         return self._error_of_first() > eps or first.guard > eps * abs(first.value)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        """Enlarge the second sample; if the error of the first sample alone is too large, enlarge the first. Returns False if
-        neither can grow.
+        """Enlarge the second sample, of simulated launches. If the error of the first sample, of traced launches, is too large
+        by itself, enlarge the first. Returns False if neither can grow.
         """
         if self._first is None:
             return False

@@ -20,7 +20,7 @@ AMPERE = 80  # SASS version from which on the shipped GPU is rtx
 
 
 def shipped(name: str) -> Configuration:
-    """Path of a configuration shipped with the package: `v100` or `rtx`.
+    """Configuration that ships with the package, by name: `v100` or `rtx`.
 
     >>> shipped("v100").values["sms"]
     80
@@ -29,7 +29,10 @@ def shipped(name: str) -> Configuration:
 
 
 def configuration_of_host(name: str) -> Configuration:
-    """Read the configuration that the embedded host's option `-config` names: a shipped name, or a file.
+    """Read the configuration of the embedded host, the small simulator that ships with KernelPoint.
+
+    Args:
+        name: value of the host's option `-config`: `v100`, `rtx` or a file.
 
     >>> gpu = configuration_of_host("v100")
     >>> gpu.name, gpu.values["sms"], gpu.hash == configuration_of_host("rtx").hash
@@ -39,8 +42,11 @@ def configuration_of_host(name: str) -> Configuration:
 
 
 def configuration_of(paths: Sequence[str]) -> Configuration:
-    """Read the fast model's configuration: a shipped name, the model's own YAML, or files of a simulator. Later files override
-    earlier ones.
+    """Read the fast model's configuration of a simulated GPU.
+
+    Args:
+        paths: each `v100`, `rtx`, a YAML file of the fast model, or a configuration file of a simulator. Later files override
+            earlier ones.
 
     Raises:
         ConfigError: a file cannot be read or is refused.
@@ -65,10 +71,11 @@ def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def stated_by(gpu: Sequence[str]) -> dict[str, str]:
-    """Description of the simulated GPU that a simulator with these arguments will report.
+    """Description of the simulated GPU that a simulator reports if it runs with these configuration files.
 
     Args:
-        gpu: a configuration of the embedded host, or the files of one simulator; later files override earlier ones.
+        gpu: a configuration of the embedded host (`v100`, `rtx` or a file), or the files of another simulator; later files
+            override earlier ones.
 
     Returns:
         `simulator`, `configuration` and `config_hash`, which are arguments of :func:`configuration_for`.
@@ -87,7 +94,12 @@ def stated_by(gpu: Sequence[str]) -> dict[str, str]:
 
 
 def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, int, int] | None:
-    """Sets, ways and latency of the L1 and of the last-level cache, for a simulator with a core model of its own; else None.
+    """Number of sets, ways, and latency in cycles, of the L1 cache and then of the last-level cache. None if the fast model has
+    no special core model for the simulator.
+
+    Args:
+        simulator: name of the simulator.
+        configuration: its options, as text; empty: None is returned.
 
     Raises:
         ConfigError: the configuration is refused.
@@ -103,11 +115,11 @@ def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, i
 
 
 def architecture_of(simulator_name: str, configuration: str, config_hash: str) -> int:
-    """Architecture of the code that a simulated GPU runs (70: sm_70); 0 if unknown.
+    """Version of the instruction set that a simulated GPU executes, as number (70 for sm_70); 0 if unknown.
 
     Args:
         simulator_name: name of the simulator.
-        configuration: options of the simulated GPU; not used for the embedded host.
+        configuration: options of the simulated GPU; not used for the embedded host, the simulator that ships with KernelPoint.
         config_hash: hash of the configuration; used for the embedded host only.
 
     >>> architecture_of("kernelpoint-host", "", shipped("v100").hash)
@@ -121,19 +133,21 @@ def architecture_of(simulator_name: str, configuration: str, config_hash: str) -
 def configuration_for(
     setting: str, simulator: str, configuration: str, config_hash: str, paths: Sequence[str], log: Log
 ) -> Configuration:
-    """Choose the configuration with which the fast model predicts a run.
+    """Choose the GPU configuration with which the fast model predicts a run: the simulator's own if it is known, else the
+    packaged one for the traces' architecture. For the embedded host, which is the fast model itself, another GPU is chosen, so
+    that predictions are not exact.
 
     Args:
-        setting: value of the key `fast_model`: `auto`, or a file (a packaged name, the model's own YAML, or a simulator's
-            file).
+        setting: value of the key `fast_model`: `auto`; or `v100`, `rtx`, a YAML file of the fast model, or a simulator's file.
         simulator: name of the simulator.
         configuration: options of the simulated GPU, as the simulator reports them; empty if it reports none.
         config_hash: hash of the options, as the simulator reports it.
-        paths: traces; the first readable one gives the architecture if nothing else does.
-        log: function that receives messages about unknown options, and about a choice other than the run's configuration.
+        paths: trace files; the first readable one gives the architecture if nothing else does.
+        log: function that receives messages about unknown options, and about a choice other than the simulator's own
+            configuration.
 
     Raises:
-        ConfigError: the file, or the host's configuration, is refused.
+        ConfigError: a configuration is refused.
 
     >>> configuration_for("v100", "mine", "", "", [], print).values["sms"]
     80

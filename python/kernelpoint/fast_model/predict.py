@@ -32,30 +32,26 @@ def predict(
     pool: Pool | None = None,
     files: str | None = None,
 ) -> Program:
-    """Predict every launch of a program with the fast model, in program order, from the caches that earlier launches leave.
-    Cached predictions are reused.
+    """Predict the counters of every launch of a program with the fast model, a small GPU simulator. Launches run in program
+    order, each with the caches that earlier launches left. Predictions in the cache are reused.
 
-    The launches, the configuration and the model's version determine the result and are its key in the cache. The result is not
-    cached if a trace could not be opened or read, because another try may succeed. On a GPU that invalidates L1 at each launch,
-    launches of equal traces that meet the same content of L2 are simulated once. Launches of one instruction sequence whose
-    results have become constant take those of the last simulated one (plugin/fast_model/list/run.h).
+    To save time, some launches take the result of an earlier one: launches with equal traces and equal contents of L2, if L1 is
+    invalidated at each launch; and launches with equal instruction sequences whose results have become constant
+    (plugin/fast_model/list/run.h). Predictions are not cached if a trace could not be read. Ctrl-C ends the call within a
+    second.
 
     Args:
-        program: launches with traces; each process is simulated separately. Traces are read if the program lacks their
-            contents.
+        program: launches with traces, which are read if that was not done yet. Each process is simulated separately.
         configuration: the simulated GPU.
-        log: function that receives messages about launches without a prediction, and about problems of the cache.
+        log: function that receives messages about launches without a prediction, and about the cache.
         cache: cache of predictions; by default the user's.
-        progress: function called ten times a second with (launches done, all launches, approximate share of the work done); by
+        progress: function called ten times a second with (launches done, launches, approximate share of the work done); by
             default a line on a terminal, or in the log.
-        pool: workers that read traces whose contents are missing; the result is the same.
-        files: fingerprint of the trace files (Fingerprint.files); by default of the present ones.
+        pool: workers that read traces; the result is the same.
+        identity: hash of the launches for the key in the cache; by default that of the trace files.
 
     Returns:
-        The program with `predictions` (nan for a launch without one) and `errors` (the reason for each traced launch without
-            one).
-
-    Ctrl-C ends the call within a second.
+        The program with `predictions` (nan for a launch without one) and `errors` (reason for each traced launch without one).
 
     >>> from kernelpoint.fast_model import configuration_for
     >>> from kernelpoint.traces import read_trace_list
@@ -138,11 +134,14 @@ def states_of_cores(
     caches: Sequence[int],
     log: Log,
 ) -> bytes:
-    """States of the cores before each launch, recorded together with the predictions; empty if there are none.
+    """States of the simulated cores before each launch, in one byte string, which the fast model stored with its predictions;
+    empty if there are none.
 
     Args:
-        fingerprint: fingerprint of the launch list.
-        residency, predictor, caches: fields of the StateInfo of the simulated GPU.
+        of: the simulator.
+        fingerprint: hash of the launch list.
+        residency, predictor, caches: settings of the simulated GPU, as in its StateInfo.
+        log: function that receives messages about the cache.
     """
     if of.cores is None:
         return b""

@@ -20,13 +20,13 @@ MISPREDICTIONS, REPLAYED_MISPREDICTIONS = "mispredictions", "mispredictions_repl
 def in_terms_of(
     simulator: str, counters: Mapping[str, np.ndarray], options: str = "", latency: int = 0
 ) -> dict[str, np.ndarray]:
-    """Convert predictions to the counter names and units of a simulator. Negative values become 0.
+    """Convert predictions of the fast model to the counter names and units of a simulator. Negative values become 0.
 
     Args:
         simulator: name of the simulator.
+        counters: float64 [N] by counter of the fast model (plugin/include/kernelpoint/counters.h); a counter that the simulator
+            does not have stays.
         options: options of the simulator, as it reports them.
-        counters: predictions by the names of the fast model (defined in plugin/include/kernelpoint/counters.h); a prediction
-            stays unchanged if the simulator has no other counter of that name.
         latency: constant latency of each launch, in cycles, which the predictions include.
 
     >>> x = {"cycles": np.array([70.0]), "l1_accesses": np.array([5.0]), "l1_global_writes": np.array([2.0])}

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GraphSchema:
-    """Definition of a trace graph: node kinds, relations, feature columns and tokens.
+    """Definition of the graph that represents a launch's trace: kinds of nodes, relations, features and tokens.
 
     Attributes:
-        version: number raised with every change of meaning.
-        node_kinds: names of the kinds of nodes; a kind's number is its position.
-        relations: names of the relations; a relation's number is its position. Every edge goes from a lower to a higher node
+        version: number that increases with every change of meaning.
+        node_kinds: names of the kinds of nodes, in the order of their numbers.
+        relations: names of the relations between nodes, in the order of their numbers. Every edge goes to a node with a higher
             number.
-        columns: kind -> names of its feature columns; further columns up to `feature_count` are zero.
-        feature_count: numeric features of a node.
-        opcodes: vocabulary; opcode i has token i + 1, any other opcode token 0.
-        shared_tokens: later opcode -> opcode of the vocabulary with the same token.
-        token_count: rows of the encoder's token table (opcodes, register kinds, kinds of memory reference).
-        modifier_count: rows of the encoder's modifier table; 0 means none.
-        smallest_max_nodes: the least bound on a graph's nodes that is accepted.
+        columns: for each kind of node, the names of its feature columns; further columns up to `feature_count` are zero.
+        feature_count: number of features of a node.
+        opcodes: opcodes with a token of their own: opcode i has token i + 1, any other token 0.
+        shared_tokens: further opcode -> opcode with the same token.
+        token_count: number of tokens (opcodes, kinds of registers, kinds of memory references).
+        modifier_count: number of modifier tokens; 0 means none.
+        smallest_max_nodes: smallest limit on the number of nodes in a graph that is allowed.
     """
 
     version: int
@@ -48,7 +48,7 @@ class GraphSchema:
     smallest_max_nodes: int
 
     def column(self, kind: str, name: str) -> int:
-        """Index of a feature column, for example column("pseudo", "log_sectors")."""
+        """Index of a feature column, by kind of node and name, for example column("pseudo", "log_sectors")."""
         return self.columns[kind].index(name)
 
 
@@ -63,7 +63,7 @@ SCHEMA = _load()
 
 
 def schema_hash() -> str:
-    """Hash of the whole schema. Graphs, checkpoints and cached embeddings with different hashes are never mixed.
+    """Hash of the graph schema. Graphs, checkpoints and cached embeddings with different hashes are never used together.
 
     >>> len(schema_hash())
     16
@@ -77,19 +77,19 @@ DEFAULT_MAX_NODES = 20000
 
 @dataclass(frozen=True)
 class TraceGraph:
-    """The graph of one launch: the disjoint union of the graphs of its distinct warps (GCL-Sampler, arXiv 2603.00551).
+    """Graph of one launch's trace: the graphs of its distinct warps side by side (GCL-Sampler, arXiv 2603.00551).
 
     Attributes:
-        kinds: uint8 [num_nodes], index of each node's kind in `SCHEMA.node_kinds`.
-        tokens: int32 [num_nodes, 2], rows of the token and of the modifier table.
+        kinds: uint8 [num_nodes], number of each node's kind in `SCHEMA.node_kinds`.
+        tokens: int32 [num_nodes, 2], token and modifier token of each node.
         features: float32 [num_nodes, SCHEMA.feature_count].
-        edge_index: int64 [2, num_edges], sources and targets, as PyG expects.
-        edge_type: int64 [num_edges], index of each edge's relation in `SCHEMA.relations`.
-        warp_starts: int64 [num_warps + 1], first node of each warp; the last entry is num_nodes.
-        warp_weights: int64 [num_warps], how many warps of the launch have exactly this graph.
-        total_warps: warps of the launch that executed anything.
-        left_out_warps: warps among these that the bound on nodes excludes from the graph.
-        truncated: True if the graph has a single warp, cut because it exceeded the bound on nodes.
+        edge_index: int64 [2, num_edges], source and target node of each edge, as in PyG.
+        edge_type: int64 [num_edges], number of each edge's relation in `SCHEMA.relations`.
+        warp_starts: int64 [num_warps + 1], first node of each distinct warp, and num_nodes.
+        warp_weights: int64 [num_warps], number of warps of the launch with exactly this graph.
+        total_warps: number of warps of the launch that executed an instruction.
+        left_out_warps: number of these that are not in the graph, because it would have too many nodes.
+        truncated: True if the graph has one warp, which was cut because it alone has too many nodes.
 
     Example:
         >>> graph = build_graph("traces/kernel-1.traceg")
@@ -121,11 +121,11 @@ class TraceGraph:
         return len(self.warp_weights)
 
     def to_pyg(self) -> Data:
-        """Convert the graph to `torch_geometric.data.Data`; arrays are shared, not copied.
+        """Convert the graph to `torch_geometric.data.Data`. Arrays are shared, not copied.
 
-        Attributes of the result: `x` float32 [num_nodes, SCHEMA.feature_count], `tokens` int32 [num_nodes, 2], `kind` uint8
-        [num_nodes], `edge_index` int64 [2, num_edges], `edge_type` int64 [num_edges] as `RGCNConv` takes it, `warp` int64
-        [num_nodes], the warp of each node, and `warp_weights` int64 [num_warps].
+        Returns:
+            Data with `x` (`features`), `tokens`, `kind` (`kinds`), `edge_index`, `edge_type` as `RGCNConv` takes it, `warp`
+            (int64 [num_nodes], number of each node's warp) and `warp_weights`.
 
         Raises:
             SetupError: the extra `train` is not installed.
@@ -148,22 +148,22 @@ MOST_NODES = (1 << 31) - 1  # of a graph: nodes are numbered in 32 bits
 
 
 def check_max_nodes(max_nodes: int) -> None:
-    """Raise an error if a bound on nodes is too small for a single instruction."""
+    """Raise ConfigError unless a limit on the number of nodes in a graph is an integer that allows at least one instruction."""
     least, is_number = SCHEMA.smallest_max_nodes, isinstance(max_nodes, int) and not isinstance(max_nodes, bool)
     if not is_number or not least <= max_nodes <= MOST_NODES:
         raise ConfigError(f"max_nodes: {shown(max_nodes)} given, an integer from {least} to {MOST_NODES} is needed")
 
 
 def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:
-    """Build the graph of the launch whose trace is at `path`.
+    """Build the graph of a launch from its trace file.
 
-    Model: if a launch's distinct warps have more than `max_nodes` nodes together, the most frequent are taken; among equally
-    frequent ones, first positions in the grid are spread by the golden-ratio sequence. Deterministic, and independent of the
-    order of CTAs in the file. If not even one warp fits, its first instructions are taken.
+    Model: if the distinct warps have more than `max_nodes` nodes together, the most frequent warps are used. Among equally
+    frequent ones, those whose positions in the grid are spread evenly (golden-ratio sequence) are preferred. If a single warp
+    has too many nodes, its first instructions are used. The result does not depend on the order of CTAs in the file.
 
     Args:
-        path: a trace file as the trace reader accepts it.
-        max_nodes: bound on the nodes of the graph, and so on its memory: about 140 bytes a node and 16 an edge.
+        path: trace file.
+        max_nodes: largest number of nodes; a node needs about 140 bytes, an edge 16.
 
     Raises:
         TraceError: the trace cannot be used.

@@ -41,15 +41,15 @@ LEAST_RIGHT = 34  # fewer have a probability of 0.3 % if intervals hold in 95 % 
 
 
 def stream_of(count: int) -> np.ndarray:
-    """int32 [count]: instruction sequence of each launch, six in a repeating order; sequence s belongs to kernel s % 3, three
-    are rare.
+    """int32 [count]: number of the instruction sequence of each synthetic launch. Six sequences occur, three of them rarely;
+    sequence s belongs to kernel s % 3.
     """
     launches = np.arange(count)
     return np.where(launches % 11 == 7, 3 + launches % 3, launches % 3).astype(np.int32)
 
 
 def synthetic_scan(count: int) -> Program:
-    """Program of `count` synthetic launches, as reading traces would give it."""
+    """Make a program of `count` synthetic launches, as if their traces had been read."""
     _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
     present = np.unique(stream_of(count))
     instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2
@@ -72,7 +72,12 @@ def synthetic_scan(count: int) -> Program:
 
 
 def synthetic_profile(count: int, times: np.ndarray | None = None) -> Program:
-    """Profile whose times (ns) differ little within an instruction sequence and much between them, unless `times` are given."""
+    """Make the profile of `count` synthetic launches. Times (ns) of launches with the same instruction sequence differ by 2 %.
+
+    Args:
+        count: number of launches.
+        times: float64 [count], times to use instead.
+    """
     builder = ProgramBuilder("made up")
     noise = np.random.default_rng(5).normal(1.0, 0.02, count)
     for launch, s in enumerate(stream_of(count).tolist()):
@@ -82,7 +87,7 @@ def synthetic_profile(count: int, times: np.ndarray | None = None) -> Program:
 
 
 def synthetic_embeddings(count: int) -> np.ndarray:
-    """Embeddings float32 [sequences, 256], far apart from each other."""
+    """Make random embeddings of the synthetic instruction sequences, float32 [sequences, 256], far apart."""
     present = len(np.unique(stream_of(count)))
     return np.random.default_rng(1).normal(size=(present, 256)).astype(np.float32)
 
@@ -90,7 +95,14 @@ def synthetic_embeddings(count: int) -> np.ndarray:
 def make(
     name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
 ) -> tuple[Policy, Program]:
-    """Make a policy and a synthetic program with the inputs that it needs; `settings` are configuration keys.
+    """Make a policy, and a synthetic program with the inputs that the policy needs.
+
+    Args:
+        name: name of the policy.
+        count: number of launches.
+        seed: seed of the run.
+        times: float64 [count], times of the profile; None: synthetic ones.
+        settings: further keys of the configuration.
 
     >>> policy, program = make("gcl", count=12)
     >>> len(policy.design(program).strata)
@@ -114,7 +126,18 @@ def run(
     bound: Bound = "none",
     times: np.ndarray | None = None,
 ) -> tuple[Engine, Look, np.ndarray]:
-    """Make a run with the results `y`. Without `y`, each launch has a cost for which the policy's estimator is exact."""
+    """Run a policy on a synthetic program with results that are all known.
+
+    Args:
+        name: name of the policy.
+        y: float64 [N], result of each launch; None: results for which the policy's estimate must equal the true total.
+        order: permutes the launches of a pass (round of sampling) into the order in which their results arrive.
+        bound: kind of bound of the error budget.
+        times: float64 [N], times of the profile; None: synthetic ones.
+
+    Returns:
+        The engine, its last interim analysis, and `y`.
+    """
     policy, program = make(name, LAUNCHES if y is None else len(y), times=times)
     method = type(policy).estimates[0]
     design = _design(policy, program)
@@ -150,7 +173,7 @@ def _same(first: Design, second: Design) -> bool:
 
 
 def inputs_are_a_set_of_needs(name: str) -> None:
-    """Check that the inputs of a policy are members of :class:`~kernelpoint.workload.Need`, whichever are available."""
+    """Check that the inputs of a policy are members of :class:`~kernelpoint.workload.Need`, whichever inputs are available."""
     for available in (Available(), Available(traces=True), Available(traces=True, model=True)):
         needs = load_policy(name).inputs(available)
         assert isinstance(needs, frozenset), f"inputs: got {needs!r}; expected a frozenset of Need"
@@ -192,7 +215,9 @@ def populations_of_any_size_are_estimated(name: str) -> None:
 
 
 def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
-    """Check that launches of equal cost are estimated exactly: the weights add up to the program, or to its work."""
+    """Check that the estimate is exact if all launches have equal results (or results in proportion to their instructions, for
+    a ratio estimator).
+    """
     bounds: tuple[Bound, ...] = ("none", "sequential")
     for bound in bounds:
         _, look, y = run(name, bound=bound)
@@ -238,7 +263,9 @@ def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
 
 
 def bounds_estimates_and_documentation_are_stated(name: str) -> None:
-    """Check that a policy names its bounds and its estimator, and that a sample without random draws states no bound."""
+    """Check that a policy has a docstring, and names kinds of bounds and estimators that exist; and that it states no bound if
+    it chooses launches without chance.
+    """
     kind = load_policy(name)
     assert kind.__doc__, "no docstring"
     assert kind.bounds and set(kind.bounds) <= {"sequential", "none"}
@@ -249,7 +276,7 @@ def bounds_estimates_and_documentation_are_stated(name: str) -> None:
 
 
 def a_missing_input_is_named(name: str) -> None:
-    """Check that a design without a required input is refused, and that the message names the policy."""
+    """Check that a policy refuses a program without an input that it needs, and that the message names the policy."""
     policy, _ = make(name)
     if not load_policy(name).inputs(Available()):
         return
@@ -262,7 +289,7 @@ def a_missing_input_is_named(name: str) -> None:
 
 
 def truths(count: int) -> dict[str, np.ndarray]:
-    """True results of `count` launches that no policy knows, float64, by the kind of trouble in them."""
+    """Synthetic results of `count` launches for coverage checks, float64, by a description of how they vary."""
     random, stream = generator(0, "conformance"), stream_of(count)
     quiet = 1000.0 * (1.0 + stream) * random.lognormal(0.0, 0.02, count)
     return {
@@ -273,8 +300,8 @@ def truths(count: int) -> dict[str, np.ndarray]:
 
 
 def a_stated_bound_holds(name: str) -> None:
-    """Check coverage: of RUNS runs at 5 % and 95 % on each of three programs, at least LEAST_RIGHT have an interval that
-    contains the total. The shares are printed. A policy without a bound is not tested.
+    """Check coverage: of RUNS runs with a budget of 5 % at 95 % confidence on each of three synthetic programs, at least
+    LEAST_RIGHT have an interval that contains the true total. The shares are printed. A policy without a bound is not checked.
     """
     bound = load_policy(name).bounds[0]
     if bound == "none":

@@ -20,18 +20,19 @@ Choice = TypeVar("Choice", bound=str)
 
 
 class Policy(ABC):
-    """Base of sampling methods. An instance has no state of a run: equal programs give equal designs.
+    """Base class of sampling methods (policies). A policy divides the launches of a program into strata before the simulation.
+    An instance keeps no state of a run: equal programs give equal designs.
 
     Class attributes:
-        counters: counters of a profile that the method plans from besides instructions; no time is among them.
-        bounds: the values of `error_budget.bound` that the method can state; the first is the default.
-        estimates: the values of `estimate` that work with the method; the first is the default.
-        uses_budget: whether the design depends on the error budget, so that a plan serves one budget only.
-        online: whether launches may be taken as they come, with the design made after the first pass.
-        assumes_tail: whether the designs state an assumption about undrawn launches (`Design.slow_excess`, which may be 0); the
-            engine gives the designs of other policies SLOW_EXCESS.
-        promises_budget: whether the design itself claims to meet the budget, from variances known in advance; that claim is
-            the method's bound where the engine states none.
+        counters: counters, besides instructions, that the method reads from a profile; no times.
+        bounds: values of `error_budget.bound` that the method supports; the first is the default.
+        estimates: values of `estimate` that the method supports; the first is the default.
+        uses_budget: True if the design depends on the error budget, so that a plan is valid for one budget only.
+        online: True if launches may be simulated as they arrive, with a design made after the first pass (round of sampling).
+        assumes_tail: True if the design itself allows for slow launches that are never drawn (`Design.slow_excess`, which may
+            be 0). The designs of other policies get SLOW_EXCESS.
+        promises_budget: True if the design itself claims to meet the budget, from variances known beforehand. If the engine
+            states no bound, the claim is the method's bound.
     """
 
     counters: ClassVar[tuple[str, ...]] = ()
@@ -43,9 +44,10 @@ class Policy(ABC):
     promises_budget: ClassVar[bool] = False
 
     class Parameters(Section):
-        """Parameters of a policy, as the user writes them after `name`: `policy: {name: stem, epsilon: 0.05}`.
+        """Parameters of a policy, which a user writes after its name: `policy: {name: stem, epsilon: 0.05}`.
 
-        A policy that has any defines its own class of this name: each field has a type, bounds, a default and a description.
+        A policy with parameters defines its own class of this name, whose fields have a type, limits, a default and a
+        description.
         """
 
     def __init__(self, config: Config) -> None:
@@ -54,7 +56,7 @@ class Policy(ABC):
 
     @classmethod
     def check_parameters(cls, choice: PolicyChoice) -> Any:
-        """Parameters that the user set, with defaults for the others.
+        """Parameters that the user set, with defaults for all others.
 
         Raises:
             ConfigError: a parameter is unknown, of the wrong type or out of range.
@@ -64,18 +66,17 @@ class Policy(ABC):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs that the design needs, chosen from the available ones; none unless overridden.
-
-        Every named input is available when `design` is called; otherwise the run is refused (workload.check_available).
+        """Inputs that the design needs, chosen from the available ones; by default none. The run is refused if one is not
+        available (workload.check_available).
         """
         return frozenset()
 
     @classmethod
     def bound_for(cls, config: Config) -> Bound:
-        """Kind of bound of a run: that of the configuration, or the method's first.
+        """Kind of bound of a run: the configuration's, or the first that the method supports.
 
         Raises:
-            ConfigError: the method cannot state the kind of bound that the user named.
+            ConfigError: the method does not support the kind of bound in the configuration.
         """
         return cls._allowed(config, config.error_budget, "bound", cls.bounds)
 
@@ -88,15 +89,15 @@ class Policy(ABC):
 
     @classmethod
     def projects(cls, config: Config) -> bool:
-        """True if the method stops launches inside and projects their results; False unless overridden."""
+        """True if the method stops launches before their end and extrapolates their results; by default False."""
         return False
 
     @classmethod
     def estimate_for(cls, config: Config) -> Method:
-        """Estimator of a run: that of the configuration, or the method's first.
+        """Estimator of totals of a run: the configuration's, or the first that the method supports.
 
         Raises:
-            ConfigError: the method does not work with the estimator that the user named.
+            ConfigError: the method does not support the estimator in the configuration.
         """
         return cls._allowed(config, config, "estimate", cls.estimates)
 
@@ -111,17 +112,18 @@ class Policy(ABC):
 
     @abstractmethod
     def design(self, program: Program) -> Design | AssistedDesign:
-        """Divide the launches into strata and set the first sample sizes, from facts known without simulation.
-
-        Must not change `program`, and must give equal designs for equal programs and configurations.
+        """Divide the launches into strata, and set the size of the first sample of each, from facts known without simulation.
+        Must not change `program`; equal programs and configurations must give equal designs.
 
         Raises:
-            PolicyError: an input is missing or unusable; the message says which and how to provide it.
+            PolicyError: an input is missing or unusable; the message says which, and how to provide it.
         """
 
 
 class Representatives(Policy):
-    """Base of methods in which chosen launches represent their strata. They state no bound: nothing is drawn at random."""
+    """Base class of methods in which one chosen launch represents each stratum. No bound is stated, because nothing is drawn at
+    random.
+    """
 
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("mean",)

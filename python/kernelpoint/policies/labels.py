@@ -8,7 +8,7 @@ from kernelpoint.estimation.numbering import number_labels
 
 
 def numbered(strata: np.ndarray) -> np.ndarray:
-    """int32 [N]: strata renumbered 0, 1, ... in the order of their first launch; negative numbers become -1.
+    """Renumber strata from 0 in the order of their first launch, int32 [N]; negative numbers become -1.
 
     >>> numbered(np.array([7, -1, 3, 7])).tolist()
     [0, -1, 1, 0]
@@ -21,7 +21,12 @@ def numbered(strata: np.ndarray) -> np.ndarray:
 
 
 def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """bool [N]: true for the first launch with its label in its process."""
+    """bool [N]: True for the first launch with its label in its process.
+
+    Args:
+        label: int [N], label of each launch.
+        offsets: int64 [processes + 1], index of the first launch of each process, and N.
+    """
     process = np.searchsorted(offsets, np.arange(len(label)), side="right")
     firsts = np.zeros(len(label), dtype=bool)
     firsts[np.unique(np.column_stack([process, label]), axis=0, return_index=True)[1]] = True
@@ -29,11 +34,12 @@ def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """int64 [N]: one label for each combination of (previous, own, next) labels within a process; -2 marks a missing neighbour.
+    """Label each launch by three labels: its own, and those of the launches before and after it in the same process. int64 [N],
+    equal for launches with the same three labels; a missing neighbour counts as one more label.
 
     Args:
-        label: int [N].
-        offsets: int64 [processes + 1], first unit of each process.
+        label: int [N], label of each launch.
+        offsets: int64 [processes + 1], index of the first launch of each process, and N.
 
     >>> context(np.array([4, 7, 4, 7, 4, 7]), np.array([0, 6])).tolist()
     [0, 2, 3, 2, 3, 1]
@@ -49,14 +55,14 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """int64 [N]: labels split by the nearest launches before and after whose kernels have several signatures. Persistent
-    kernels have one grid for every size of their data; such a neighbour shows the size.
+    """Split labels by the nearest launches before and after whose kernels occur with several shapes, int64 [N]. Some kernels
+    have the same grid for data of every size; a neighbour whose grid varies shows the size.
 
     Args:
-        label: int [N].
+        label: int [N], label of each launch.
         kernel: int [N], number of the kernel from 0; -1 if unknown.
-        signature: int [N], number of the kernel and shape.
-        offsets: int64 [processes + 1], first unit of each process.
+        signature: int [N], number of each distinct kernel name with grid and block shape.
+        offsets: int64 [processes + 1], index of the first launch of each process, and N.
 
     >>> kernel = np.array([0, 1, 1, 0, 1, 1])
     >>> varying_context(kernel, kernel, np.array([5, 7, 7, 6, 7, 7]), np.array([0, 6])).tolist()

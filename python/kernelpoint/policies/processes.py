@@ -15,12 +15,11 @@ from kernelpoint.program import Program
 
 
 def design_of(policy: Policy, program: Program) -> Design | AssistedDesign:
-    """Make the design of a policy for a program: one design for each process, joined.
-
-    No stratum contains launches of two processes, so that each process has its own estimand, total and bound.
+    """Make the design of a policy for a program. Each process is designed separately, so that it gets its own total and error
+    bound: no stratum has launches of two processes.
 
     Raises:
-        PolicyError: an input is missing or unusable, or the policy's result is no design of these launches.
+        PolicyError: an input is missing or unusable, or the policy did not return a design of the program's launches.
     """
     if len(program.counts) == 1:
         return _checked_design(policy, program)
@@ -47,7 +46,7 @@ def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign
 
 
 def combined(parts: Sequence[Design], program: Program) -> Design:
-    """Join the designs of several processes: strata and clusters are renumbered."""
+    """Join the designs of several processes into one. Strata and clusters are renumbered."""
     first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
     strata = [np.where(part.strata < 0, -1, part.strata + base) for part, base in zip(parts, first_stratum, strict=False)]
     clusters = [np.arange(len(part.first_sizes)) if part.clusters is None else np.asarray(part.clusters) for part in parts]

@@ -21,27 +21,31 @@ THRESHOLD = 0.25  # of the coefficient of variation
 
 
 class PrincipalKernelProjection:
-    """Projection of one launch (PKA): the launch is stopped when its IPC is stable over a rolling window and at least one wave
-    of CTAs has finished.
+    """Projection of one launch (PKA): its simulation stops once its IPC is stable and at least one wave of CTAs has finished;
+    the rest of the launch is extrapolated.
 
-    Formula: with t cycles since the launch began, I thread instructions, k CTAs issued and c completed of n in the grid, and S
-    CTAs that the GPU holds at a time, IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) over the points of the last `window` cycles;
-    stop when sd(IPC) / mean(IPC) < `threshold` and c >= S. Then, with I_k the instructions of the k CTAs issued, drained,
+    Every 200 cycles the caller gives stops(t, I, k, c, n):
+        t: cycles since the launch began; I: thread instructions executed.
+        k: CTAs issued; c: CTAs completed; n: CTAs of the grid.
 
-        I = I_k n / k,    T = t + (I - I(t)) / mean(IPC),
+    Formula: IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) at the points j of the last `window` cycles. Stop when sd(IPC) /
+    mean(IPC) < `threshold` and c >= S, S the largest number of CTAs resident at a time. The issued CTAs then run to their end,
+    after I_k instructions, and
 
-    and every other counter is multiplied by n / k.
+        instructions = I_k n / k,    cycles = t + (instructions - I(t)) / mean(IPC);
 
-    Source: Baddour et al., "Principal Kernel Analysis", MICRO 2021, section on principal kernel projection. Model: the window
-    of 3,000 cycles and the threshold of 0.25 are those commonly quoted; the paper's text was not available to us. Model: the
-    paper projects the work that is left at the stable IPC; the number of instructions that is left follows here from the CTAs.
+    every other counter is multiplied by n / k.
 
-    The error of a projection is not known, and a total with projections in it has no stated bound.
+    Source: Baddouh et al., "Principal Kernel Analysis", MICRO 2021, section on principal kernel projection; we did not have the
+    paper's text. Model: a window of 3,000 cycles and a threshold of 0.25, as commonly quoted; the number of remaining
+    instructions follows from the CTAs.
+
+    The error of a projection is not known. A total that includes projections has no stated bound.
 
     Attributes:
         is_stopped: True from the moment the launch is to be stopped.
-        issued: CTAs issued (k) at the last point.
-        total: CTAs of the grid (n).
+        issued: CTAs issued at the last point.
+        total: CTAs of the grid.
 
     >>> launch = PrincipalKernelProjection(window=300)
     >>> for i in range(20):
@@ -60,7 +64,15 @@ class PrincipalKernelProjection:
         self.is_stopped = False
 
     def stops(self, cycles: int, instructions: int, issued: int, completed: int, total: int) -> bool:
-        """Add a measurement (in the order of cycles); True if the launch is to be stopped."""
+        """Add a measurement of the launch's progress, in the order of cycles; True if its simulation is to be stopped.
+
+        Args:
+            cycles: cycles since the launch began.
+            instructions: thread instructions executed so far.
+            issued: CTAs issued so far.
+            completed: CTAs completed so far.
+            total: CTAs of the grid.
+        """
         if self.is_stopped:
             return True
         self._points.extend((cycles, instructions))
@@ -86,7 +98,11 @@ class PrincipalKernelProjection:
         return np.array(self._points[begin:], dtype=float).reshape(-1, 2)
 
     def project(self, counters: Mapping[str, float]) -> dict[str, float]:
-        """Counters of the whole launch, projected from those of the stopped launch after its resident CTAs ended."""
+        """Extrapolate the counters of a stopped launch to the whole launch.
+
+        Args:
+            counters: counters after all issued CTAs have ended.
+        """
         scale = self.total / self.issued
         whole = counters["instructions"] * scale
         rest = max(whole - self._points[-1], 0.0)
@@ -96,13 +112,13 @@ class PrincipalKernelProjection:
 
 
 class Projections:
-    """Launches in flight that may be stopped before their end; the rest of them is projected.
+    """Launches in simulation that may be stopped before their end; their results are extrapolated (projected).
 
     Args:
         is_on: False if the policy simulates whole launches; then no launch is tracked.
 
     Attributes:
-        interval: cycles between the progress calls of a launch; 0: none.
+        interval: cycles between two measurements of a launch; 0: none.
         count: number of projected results.
         saved_cycles: projected cycles that were not simulated.
     """
@@ -115,7 +131,12 @@ class Projections:
         self.saved_cycles = 0.0
 
     def stops(self, unit: int, *point: int) -> bool:
-        """Add a measurement (cycles, instructions, issued, completed, total) of a launch; True if it is to be stopped now."""
+        """Add a measurement of a launch; True if the launch is to be stopped now.
+
+        Args:
+            unit: index of the launch.
+            point: cycles, instructions, CTAs issued, CTAs completed, CTAs of the grid.
+        """
         launch = self._followed.setdefault(unit, PrincipalKernelProjection()) if self._is_on else None
         try:
             return launch is not None and launch.stops(*point)
@@ -124,27 +145,27 @@ class Projections:
             raise
 
     def is_stopped(self, unit: int) -> bool:
-        """True if the simulator was told to stop this launch."""
+        """True if the simulator was asked to stop this launch."""
         launch = self._followed.get(unit)
         return launch is not None and launch.is_stopped
 
     def forget(self, unit: int) -> None:
-        """Remove a launch that is no longer in flight."""
+        """Remove a launch whose simulation has ended."""
         self._followed.pop(unit, None)
 
     def project(self, unit: int, counters: Mapping[str, float]) -> tuple[dict[str, float], ProjectionRecord]:
-        """Projected counters of a stopped launch, and the journal's record of the projection."""
+        """Projected counters of a stopped launch, and the record of the projection for the journal."""
         launch = self._followed[unit]
         assert launch is not None, "it was stopped"
         return launch.project(counters), ProjectionRecord(launch.issued, launch.total, counters["cycles"])
 
     def count_result(self, counters: Mapping[str, float], projection: ProjectionRecord) -> None:
-        """Count a projected result, for the warnings."""
+        """Count a projected result, for `warnings`."""
         self.count += 1
         self.saved_cycles += counters["cycles"] - projection.simulated_cycles
 
     def warnings(self) -> list[str]:
-        """Warnings about the projections, for the run's summary."""
+        """Warnings about projected results, for the summary of the run."""
         if not self._is_on:
             return []
         if not self.count:

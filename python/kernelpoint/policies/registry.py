@@ -11,7 +11,7 @@ POLICIES: Registry[Policy] = Registry("policy", Policy, "kernelpoint.policies.me
 
 
 def policy_names() -> list[str]:
-    """Names of all policies, sorted. Imports no policy.
+    """Names of all policies (sampling methods), sorted, without importing any.
 
     >>> {"all", "random"} <= set(policy_names())
     True
@@ -21,10 +21,11 @@ def policy_names() -> list[str]:
 
 @checked
 def load_policy(choice: str | PolicyChoice) -> type[Policy]:
-    """Class of a policy, given its name or its entry in a configuration; imports only this policy.
+    """Class of a policy (sampling method), by its name or by the value of the configuration key `policy`. No other policy is
+    imported.
 
     Raises:
-        ConfigError: there is no such policy, the name is not a policy's, or a parameter is not allowed.
+        ConfigError: there is no such policy, or a parameter is not allowed.
 
     >>> load_policy("stem").__name__
     'Stem'

@@ -19,10 +19,11 @@ from kernelpoint.workload import Available, Need, known_times
 
 
 def two_means(values: np.ndarray) -> int:
-    """Best split of sorted values into two clusters by least squares: the position of the cut, 0 if all values are equal.
+    """Best division of sorted values into two clusters by least squares (2-means, solved exactly): the number of values in the
+    first cluster; 0 if all values are equal.
 
-    On one dimension the best two clusters are a cut between neighbours, so all n - 1 cuts are tried: with prefix sums S,
-    the best maximises S_k^2 / k + (S_n - S_k)^2 / (n - k). Equal values stay together. Of equal cuts the first is taken.
+    Formula: with prefix sums S of the n values, cut k maximises S_k^2 / k + (S_n - S_k)^2 / (n - k). Equal values are not
+    separated; of equally good cuts, the first is taken.
 
     >>> two_means(np.array([1.0, 1.1, 5.0, 5.2, 5.3]))
     2
@@ -40,7 +41,15 @@ def two_means(values: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Cluster of launches by time: its launches, their number N, mean, program standard deviation, sample size m."""
+    """Cluster of launches of one kernel with similar times.
+
+    Attributes:
+        units: int64 [N], indices of the launches.
+        N: number of launches.
+        mean: mean time, in the profile's unit.
+        deviation: standard deviation of the times.
+        m: sample size.
+    """
 
     units: np.ndarray
     N: int
@@ -50,7 +59,9 @@ class Leaf:
 
 
 class TimeClusters(Policy):
-    """Base of policies whose strata are clusters of profiled times; the bound is computed from the variances in the profile."""
+    """Base class of policies whose strata are clusters of launches with similar times in a profile. The error bound follows
+    from the variances in the profile.
+    """
 
     class Parameters(Section):
         """Parameters of the policy that a user may set."""
@@ -72,12 +83,12 @@ class TimeClusters(Policy):
 
     @abstractmethod
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Divide the launches into clusters and size the sample of each.
+        """Divide the launches into clusters, and choose the sample size of each cluster.
 
         Args:
-            times: float64 [N], in the profile's unit.
-            kernel: int64 [N], -1 for launches that belong to no cluster.
-            z_over_eps: normal quantile of the confidence level over the relative error.
+            times: float64 [N], time of each launch, in the profile's unit.
+            kernel: int64 [N], number of each launch's kernel; -1 for launches that belong to no cluster.
+            z_over_eps: normal quantile of the confidence level, divided by the relative error.
         """
 
     def design(self, program: Program) -> Design:
@@ -91,8 +102,14 @@ class TimeClusters(Policy):
 
 
 def clustered_design(program: Program, leaves: Sequence[Leaf], sizes: np.ndarray, times: np.ndarray) -> Design:
-    """Design with one stratum for each cluster and the profiled time as covariate; launches in no cluster are always
+    """Make a design with one stratum for each cluster, and the profile's time as covariate. Launches in no cluster are always
     simulated.
+
+    Args:
+        program: the launches.
+        leaves: the clusters.
+        sizes: int [clusters], sizes of the samples.
+        times: float64 [N], time of each launch; nan: unknown.
     """
     strata = np.full(program.size, -1, dtype=np.int32)
     for number, leaf in enumerate(leaves):

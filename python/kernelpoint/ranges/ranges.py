@@ -17,12 +17,13 @@ SEPARATOR = "/"
 
 @dataclass(frozen=True)
 class Ranges:
-    """Tree of ranges of a run. The root is the whole run and has the empty path.
+    """Tree of the ranges of a run: named parts such as phases, layers and operators. The root is the whole run, with the empty
+    path.
 
     Attributes:
-        paths: path of each range, parts separated by "/"; a range follows the range that contains it.
+        paths: path of each range, names separated by "/"; a range stands after the range that contains it.
         parents: int64 [R], index of the range that contains each range; -1 for the root.
-        of_launch: int64 [N], innermost range of each launch; launches of all processes, one process after another.
+        of_launch: int64 [N], index of the innermost range of each launch; processes stand one after another.
         source: origin of the ranges, as text.
 
     >>> ranges = Ranges.of(["decode/layer.0", "decode/layer.1", ""], "an example")
@@ -37,10 +38,11 @@ class Ranges:
 
     @classmethod
     def of(cls, paths: Sequence[str], source: str) -> Ranges:
-        """Make the tree from the path of each launch; an empty path is in no range.
+        """Make the tree of ranges (named parts of a run) from the path of each launch; a launch with an empty path is in no
+        range.
 
         Raises:
-            ConfigError: a path has more than MOST_PARTS parts, or there are more than MOST_RANGES ranges.
+            ConfigError: a path has more than MOST_PARTS names, or there are more than MOST_RANGES ranges.
         """
         numbers: dict[str, int] = {"": 0}
         parents, of_launch, places = [-1], np.zeros(len(paths), np.int64), dict[str, int]()
@@ -51,13 +53,14 @@ class Ranges:
         return cls(tuple(numbers), np.array(parents, dtype=np.int64), of_launch, source)
 
     def layers(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Innermost ranges, with equal numbers for those that run the same kernels.
+        """Find innermost ranges that execute the same sequence of kernels.
 
         Args:
-            keys: int64 [N], equal for launches of one kernel and shape.
+            keys: int64 [N], equal for launches with the same kernel and shape.
 
         Returns:
-            Layer of each launch, int64 [N], -1 in no range; kind of each layer, int64 [layers]: equal where its kernels are.
+            int64 [N], number of the innermost range of each launch, -1 in no range; int64 [ranges], equal for ranges that
+            execute the same sequence.
 
         >>> layers, kinds = Ranges.of(["", "a", "a", "b", "b"], "an example").layers(np.array([9, 1, 2, 1, 2]))
         >>> layers.tolist(), kinds.tolist()
@@ -73,7 +76,11 @@ class Ranges:
 
 
 def matching(pattern: str, paths: Sequence[str]) -> list[str]:
-    """Paths of the ranges that a pattern matches; `*` matches any text of one part.
+    """Paths of the ranges that a pattern matches; `*` matches any text in one name of a path.
+
+    Args:
+        pattern: names separated by "/".
+        paths: paths of all ranges.
 
     >>> matching("decode/*", ("", "decode", "decode/layer.0", "decode/layer.0/mlp"))
     ['decode/layer.0']

@@ -17,12 +17,12 @@ from kernelpoint.workload import labelled
 
 
 class RangeSource(ABC):
-    """Base class of sources of ranges. The registry (`ranges.source.SOURCES`) finds the subclasses; other packages register
+    """Base class of sources of ranges (named parts of a run). The registry `SOURCES` finds subclasses; other packages register
     theirs in the entry point group `kernelpoint.ranges`.
 
     Class attributes:
-        description: name of the source for messages that list the allowed sources.
-        word: value of `ranges:` that chooses a source without a file; empty for a source that reads a file.
+        description: name of the source, for messages that list the allowed sources.
+        word: value of the key `ranges` that chooses a source without a file; empty for a source that reads a file.
     """
 
     description: ClassVar[str]
@@ -30,15 +30,17 @@ class RangeSource(ABC):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is of this source, on the scale of profile formats."""
+        """Certainty that a file, given its beginning, is of this source, on the scale of profile formats."""
         return NOT_THIS
 
     @abstractmethod
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch, parts separated by "/"; empty for a launch in no range.
+        """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range.
 
         Args:
             file: file of ranges; the empty path for a source without a file.
+            launches: launches of the run.
+            log: function that receives messages.
 
         Raises:
             ProfileError: the file is damaged, or is of other launches; the message says where.
@@ -49,10 +51,12 @@ SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ra
 
 
 def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
-    """Read the ranges of a run's launches.
+    """Read the ranges (named parts, such as layers) of a run.
 
     Args:
-        value: file of ranges, or the word of a source without a file (`names`, `detected`).
+        value: file of ranges, or `names` or `detected`, which need no file.
+        launches: launches of the run.
+        log: function that receives messages.
 
     Raises:
         ProfileError: the file is missing, of no known source, damaged, or of other launches; the message says where.
@@ -96,7 +100,12 @@ def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
 
 
 def ranges_for(value: str | None, program: Program, log: Log) -> Ranges | None:
-    """Read the ranges of a program; None if the configuration names none.
+    """Read the ranges (named parts, such as layers) of a program; None if the configuration has none.
+
+    Args:
+        value: value of the configuration key `ranges`, or None.
+        program: launches of the run.
+        log: function that receives messages.
 
     >>> ranges_for(None, Program((6,)), print) is None
     True

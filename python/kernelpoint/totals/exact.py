@@ -29,16 +29,16 @@ GRID = ("ctas", "warps")
 
 
 def exact_values(plan: Plan, engine: Engine, projected: set[int], counter: str) -> np.ndarray | None:
-    """float64 [N]: value of a counter in every launch, if the traces determine it; else None.
+    """Value of a counter in every launch, float64 [N], if the traces determine it; else None.
 
-    A counter is exact if every launch simulated to its end has exactly the value of its trace. Launches whose
-    trace cannot be read have their result.
+    They do if every launch that was simulated to its end has exactly the value computed from its trace. A launch whose trace
+    cannot be read has its result.
 
     Args:
         plan: plan of the run.
         engine: engine with the results.
-        projected: units whose results are projections.
-        counter: name of a counter of the simulator.
+        projected: indices of launches that were stopped early and extrapolated.
+        counter: counter of the simulator.
     """
     units, predictions = engine.results.units, plan.design.computed
     values = engine.results.of(units)[:, engine.counters.index(counter)]
@@ -60,9 +60,10 @@ def exact_values(plan: Plan, engine: Engine, projected: set[int], counter: str) 
 
 
 def with_exact(look: Look, totals: Mapping[str, float]) -> Look:
-    """Replace the estimated totals of a look by those that the traces determine, and remake ratios.
+    """Replace estimated totals of an interim analysis (end of a round of sampling) by those that the traces determine, and
+    compute ratios again.
 
-    Model: the relative half-width of a ratio of which one total is exact is that of the other total.
+    Model: if one total of a ratio is exact, the relative half-width of the ratio is that of the other total.
     """
     if not totals:
         return look
@@ -75,9 +76,12 @@ def with_exact(look: Look, totals: Mapping[str, float]) -> Look:
 
 
 def with_grids(look: Look, plan: Plan, has_result: np.ndarray) -> Look:
-    """Add the CTAs and warps of all launches to a look, if traces give them and the simulator does not report them.
+    """Add the numbers of CTAs and warps of all launches to an interim analysis (end of a round of sampling), if traces give
+    them and the simulator does not report them.
 
     Args:
+        look: interim analysis.
+        plan: plan of the run.
         has_result: bool [N], True for simulated launches.
     """
     counts = {name: plan.count_of_unit(name) for name in GRID if name not in look.estimates}

@@ -47,12 +47,16 @@ AT_MOST = (
 
 
 def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Look:
-    """Make cycles and active cycles in a look agree. They differ by a constant, so one total serves both.
+    """Make the totals of cycles and of active cycles (without the constant launch latency) agree in an interim analysis (end of
+    a round of sampling). The total of one is that of the other plus or minus all latencies.
 
-    The counter with a target keeps its half-width, and the other gets the same, unless it has a target too.
+    The total that is a target of the error budget keeps its value and half-width. The other gets the same half-width, unless it
+    is a target, too.
 
     Args:
-        latency: difference of the two totals, in cycles.
+        look: interim analysis.
+        latency: sum of the constant launch latencies of all launches, in cycles.
+        targets: names of the budget's targets.
 
     >>> def of(name, total, half):
     ...     return Estimate(name, total, half, half / total, 1.0, 9.0, 0.95, 0.0)
@@ -83,13 +87,15 @@ def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Lo
 
 
 def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
-    """Make the estimates in a look fulfil identities between counters.
+    """Make the totals of an interim analysis (end of a round of sampling) fulfil identities between counters, such as accesses
+    = reads + writes.
 
-    Model: an identity that is true in each simulated launch is true in all.
+    Model: an identity that holds in each simulated launch holds in all launches.
 
     Args:
+        look: interim analysis.
         engine: engine with the results.
-        fixed: counters and ratios of the error budget, which do not change.
+        fixed: targets of the budget, whose estimates do not change.
     """
     stays = {counter for name in fixed for counter in RATIOS.get(name, (name,))}
     finite = {name: e for name, e in look.estimates.items() if math.isfinite(e.estimate)}
@@ -152,12 +158,13 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Est
 
 @dataclass
 class Balance:
-    """Estimates that are made consistent with each other, in place.
+    """Estimated totals that are made consistent with each other, in place.
 
     Attributes:
-        values, half_widths: estimate and half-width of each counter.
-        least: lower limit of each counter that has a known one.
-        unit: smallest amount of each counter that matters; 1 for counters without an entry.
+        values: total of each counter.
+        half_widths: half-width of each counter.
+        least: lower limit of a counter, where one is known.
+        unit: smallest amount of a counter that matters; 1 by default.
 
     >>> balance = Balance({"reads": 60.0, "writes": 50.0, "all": 100.0}, {"reads": 9.0, "writes": 9.0, "all": 0.0}, {}, {})
     >>> balance.project([{"reads": 1.0, "writes": 1.0, "all": -1.0}], [])
@@ -171,7 +178,11 @@ class Balance:
     unit: Mapping[str, float]
 
     def derive(self, identity: Terms) -> None:
-        """Compute each counter from the others of an identity if this gives a narrower bound than its own estimate."""
+        """Compute each counter of an identity from the others, if the half-width is then smaller than that of its own estimate.
+
+        Args:
+            identity: weight of each counter in a sum that is 0.
+        """
         for name, weight in identity.items():
             others = {other: w / -weight for other, w in identity.items() if other != name}
             half = sum(abs(w) * self.half_widths[other] for other, w in others.items())
@@ -180,10 +191,15 @@ class Balance:
                 self.half_widths[name] = half
 
     def project(self, identities: Sequence[Terms], at_most: Sequence[Terms]) -> None:
-        """Move estimates to the nearest values that fulfil identities (sum = 0), limits (sum <= 0) and `least`: least squares
-        in units of half-widths under accounting constraints (Stone, Champernowne, Meade 1942), by alternating projections
-        (Dykstra 1983). A half-width grows by as much as its estimate moves, so right intervals stay right. Exact estimates
-        stay.
+        """Move the totals to the nearest values that fulfil identities (sum = 0), limits (sum <= 0) and `least`.
+
+        Method: least squares in units of half-widths under accounting constraints (Stone, Champernowne, Meade 1942), by
+        alternating projections (Dykstra 1983). A half-width grows by as much as its total moves, so that an interval that
+        contained the truth still does. Totals with half-width 0 stay.
+
+        Args:
+            identities: weight of each counter in each sum that must be 0.
+            at_most: weight of each counter in each sum that must not be above 0.
         """
         names = list(self.values)
         x = before = np.array([self.values[name] for name in names])

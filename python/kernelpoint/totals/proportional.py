@@ -28,14 +28,14 @@ WEAK = 0.25  # of an estimate; a wider half-width says little of a counter
 
 
 def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str]) -> Look:
-    """Estimate counters that occur in proportion to another (EVENTS) by `proportional_total`, if this gives a smaller
-    half-width.
-
-    A predicted counter with a wide half-width is estimated from its own prediction in the same way.
+    """Estimate again counters that are nearly proportional to a predicted one (EVENTS), and predicted counters with a wide
+    half-width, by `proportional_total`; use the estimate if its half-width is smaller.
 
     Args:
-        engine: engine with the results and their measured replay errors, which the ratios share.
-        stay: counters whose estimates do not change, such as those that the traces determine.
+        look: interim analysis (end of a round of sampling).
+        engine: engine with the results and their replay errors.
+        plan: plan of the run.
+        stay: counters whose estimates do not change, such as exact ones.
     """
     groups, units = np.asarray(plan.design.labels), engine.results.units
     predictions = plan.design.computed
@@ -73,27 +73,31 @@ def _not_restored(name: str, event: str) -> float:
 def proportional_total(
     values: np.ndarray, x: np.ndarray, of: np.ndarray, all_x: np.ndarray, all_of: np.ndarray, confidence: float
 ) -> tuple[float, float]:
-    """Total of a counter proportional to another, with its half-width: one ratio for each group of units (separate ratio
-    estimator, Cochran 1977, section 6.10), and the mean ratio for groups without a draw.
+    """Total of a counter y that is nearly proportional to a predicted counter x, with its half-width: one ratio for each group
+    (kernel) (separate ratio estimator, Cochran 1977, section 6.10), and the mean ratio for groups without a draw.
 
-    Formula: y the counter, x the predicted counter; r_g = sum y / sum x over the n_g draws of group g, r the mean r_g; total =
-    sum_g r_g X_g + r X_0, X_g the x of all units of g, X_0 of those of groups without a draw; half-width = t sqrt(w^2 sum_g
-    r_g^2 (U_g^2 / n_g + sum u^2) + s^2 (X_0^2 / m + sum_h X_h^2)), u the x of an undrawn unit, U_g their sum, s the standard
-    deviation of the r_g of m groups, at least WITHIN r, h groups without a draw, w as WITHIN says, with how far draws of one
-    group are apart; t of the degrees of freedom of both terms (Satterthwaite 1946).
+    Formula: total = sum_g r_g X_g + r X_0; half-width = t sqrt(w^2 sum_g r_g^2 (U_g^2 / n_g + sum u^2) + s^2 (X_0^2 / m + sum_h
+    X_h^2)).
+        r_g = sum y / sum x over the n_g draws of group g; r: mean of r_g over the m groups with draws.
+        X_g: sum of x over all units of group g; X_0: sum of x over the groups h without a draw, X_h for each.
+        u: x of each undrawn unit of a group with draws; U_g: their sum in group g.
+        w: relative standard deviation of units of one group, from the draws and the prior value WITHIN.
+        s: standard deviation of r_g, at least WITHIN r.
+        t: quantile with the degrees of freedom of both terms (Satterthwaite 1946).
 
-    Model: ratios of kernels are nearly symmetric about their mean. Where their logarithms have a standard deviation of 1, about
-    90 % of the half-widths hold, not 95.
+    Model: ratios of kernels are nearly symmetric about their mean. If their logarithms have a standard deviation of 1, about 90
+    % of the half-widths hold, not 95 %.
 
     Args:
         values: float64 [draws], the counter y.
         x: float64 [draws], the predicted counter x.
         of: int [draws], group of each draw, from 0.
         all_x, all_of: x and group of all units, drawn units included.
+        confidence: confidence level of the half-width.
 
     Returns:
-        Total and half-width; both nan if fewer than MIN_COUNTS draws are nonzero, fewer than two groups have x, or a draw has
-        a value and no x.
+        Total and half-width; both nan if fewer than MIN_COUNTS draws have a value other than 0, fewer than two groups have x
+        above 0, or a group has a value and no x.
 
     >>> x, groups = np.ones(6), np.array([0, 0, 0, 1, 1, 1])
     >>> total, half_width = proportional_total(2.0 * x, x, groups, np.ones(8), np.array([*groups, 0, 2]), 0.95)

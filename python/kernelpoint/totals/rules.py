@@ -18,7 +18,7 @@ from kernelpoint.totals.proportional import with_proportional
 
 @dataclass(frozen=True)
 class Basis:
-    """Inputs of the rules besides the interim analysis.
+    """Inputs of the rules that change the estimates of an interim analysis (end of a round of sampling).
 
     Attributes:
         engine: engine with the results.
@@ -54,23 +54,20 @@ RULES: tuple[Rule, ...] = (
 
 
 def stated(look: Look, basis: Basis) -> Look:
-    """Apply every rule to an interim analysis, in order; the result is what the run states."""
+    """Apply all rules to an interim analysis (end of a round of sampling), in order; the result is what the run reports."""
     for rule in RULES:
         look = rule(look, basis)
     return look
 
 
 def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, float]:
-    """Largest share of launches that may have a positive value of a counter that is 0 in all simulated launches; by counter,
-    for those without another bound.
+    """For each counter that is 0 in all simulated launches and has no half-width: largest share of launches in which it may be
+    above 0.
 
     Formula: unseen_share (estimation/unseen.py) of the number of launches that each draw represents. For n draws that represent
-    equally many, it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
+    equally many launches it is 1 - (1 - confidence)^(1 / n), about 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
 
-    Model: draws are a probability sample. The share does not limit how large a positive value is.
-
-    Args:
-        engine: engine with the results of the interim analysis.
+    Model: draws are a probability sample. The share says nothing on the size of the counter.
     """
     unmet = [
         name

@@ -27,18 +27,20 @@ ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the s
 
 @dataclass(frozen=True)
 class Care:
-    """Additional draws, made for errors that no prediction shows; one set of numbers for each value of the configuration key
-    `assume`.
+    """Numbers of additional launches to simulate, because of errors that predictions may hide; one set for each value of the
+    configuration key `assume`.
 
     Attributes:
-        draws: smallest number of draws (sampled launches).
-        allowance: assumed largest relative error of one undrawn launch; so many units are drawn that it does not break the
-            budget.
-        shares: True if all interim analyses together use the error probability; False if each uses all of it.
-        early: smallest number of draws in the beginning of the run; 0: the beginning is not sampled separately.
-        cold: assumed relative error of slow first launches of kernels. With 95 % probability one such launch is drawn, if there
-            are enough to break the budget or if they are COLD_PART of all first launches.
-        rare: assumed relative error of kinds of launches that no draw shows. Times their largest share of the total
+        draws: smallest number of sampled launches.
+        allowance: assumed largest relative error of one undrawn launch; enough launches are sampled that it does not break the
+            error budget.
+        shares: True if all interim analyses (at the ends of rounds of sampling) together use the error probability; False if
+            each uses all of it.
+        early: smallest number of sampled launches in the beginning of the run; 0: the beginning is not sampled separately.
+        cold: assumed relative error of first launches of kernels that are slow, for example because of cold caches. With 95 %
+            probability one of them is sampled if there are enough to break the budget, or if they are COLD_PART of all first
+            launches.
+        rare: assumed relative error of kinds of launches that the sample misses. Times their largest share of the total
             (unseen.unseen_share), it is no more than the budget.
     """
 
@@ -357,7 +359,7 @@ class AssistedDesign:
         return constants.MIN_SIZE_SHARE * mean if float(x.min()) < constants.MIN_SIZE_SHARE * mean else 0.0
 
     def departure(self, combination: Combination, units: Ints) -> Floats:
-        """Difference between the predicted values of launches in the total and those of their simulations
+        """For each launch, the predicted value in the full run minus the predicted result of its simulation
         (`Prediction.of_draws`), float64 [units].
 
         Args:
@@ -372,7 +374,7 @@ class AssistedDesign:
         return beyond
 
     def least_error(self, counter: str) -> float:
-        """Lower limit of the squared relative error of a counter's predictions: that known beforehand
+        """Lower limit of the squared relative error of a counter's predictions: the squared error that is known beforehand
         (`Prediction.deviations`), and at least MIN_SQUARED_ERROR.
         """
         if counter not in self.known or (prediction := self.uncertain[counter]).deviations is None:
@@ -382,7 +384,7 @@ class AssistedDesign:
         return max(squared, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
-        """Squared relative error of a single prediction that is expected before any sampled launch.
+        """Squared relative error of a single prediction that is expected before any launch is simulated.
 
         Model: every counter scatters by EXPECTED_NOISE; of cycles, only those beyond the constant launch latency do.
         """

@@ -129,21 +129,22 @@ class Spread:
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """Estimated total of a part of the run, and the line that corrects predictions x to results y (docs/estimator.md).
+    """Estimated total of a part of the run, and the regression line that corrects predictions x to results y
+    (docs/estimator.md): y is about x (1 + slope) + level, with a level for each kernel.
 
     Attributes:
         estimate: the total.
         slope: slope of the error y - x as a function of x.
-        level: float64 [groups], mean error of the draws (sampled launches) of each group (kernel), after the slope is removed.
-        seen: bool [groups], True for groups with draws.
-        spread: squared relative errors about the line, from which the variance of the total follows.
-        common: standard deviation of relative errors about one level for all groups: the smaller of those with and without the
+        level: float64 [kernels], mean error of the sampled launches of each kernel, after the slope is removed.
+        seen: bool [kernels], True for kernels with sampled launches.
+        spread: squared relative errors about the line, from which the variance of the total is computed.
+        common: standard deviation of relative errors about one level for all kernels: the smaller of those with and without the
             slope.
-        within: standard deviation of relative errors about a level for each group.
+        within: standard deviation of relative errors about a level for each kernel.
         error: standard error of the total.
-        known: squared relative error of predictions that is known before any draw; 0 if none is known.
-        largest: largest relative error of a draw about the line of its group, or of a launch that is always simulated about one
-            line for all.
+        known: squared relative error of predictions that is known before any simulation; 0 if none is known.
+        largest: largest relative error of a sampled launch about the line of its kernel, or of a launch that is always
+            simulated about one line for all.
     """
 
     estimate: float
@@ -213,12 +214,13 @@ class AssistedFit:
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
-        """Estimate the total of another part of the run with the line and the spread of this fit (difference estimator).
+        """Estimate the total of another part of the run with the regression line and the error variance of this fit (difference
+        estimator).
 
         Args:
-            y: float64 [n], results of the draws (sampled launches) in the other part.
-            s: the draws in the other part, with predictions that this fit's line has corrected.
-            unseen: share of the other part's size in groups (kernels) without a draw in this fit.
+            y: float64 [n], results of the sampled launches in the other part.
+            s: these launches, with predictions corrected by this fit's line.
+            unseen: share of the other part's predicted total in kernels without a sampled launch in this fit.
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
         within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))

@@ -83,16 +83,18 @@ class Part:
         return self.count if n > min(MAX_CELLS, self.count) else math.ceil(n)
 
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
-        """float64 [n]: total size that each of n sampled launches represents; 0 if it represents itself only."""
+        """float64 [n]: total size (prediction, or a little more) of the launches that each of n sampled launches represents; 0
+        if it represents itself only.
+        """
         leaves = self.cells.leaves(n)
         return np.where(leaves.units > 1.0, leaves.units * self.size_means(n, known)[0], 0.0)
 
     def largest(self, n: int, known: Auxiliary, off: Callable[[Floats], Floats] = np.ones_like) -> float:
-        """Largest effect of one draw (sampled launch) that is off: the largest product of the size that a draw represents and
-        its assumed relative error; 0 if all launches are drawn.
+        """Largest effect of one sampled launch with an outlying error: the largest product of the total size (prediction, or a
+        little more) that it represents and its assumed relative error; 0 if all launches are simulated.
 
         Args:
-            n: number of cells (groups of launches with similar predictions).
+            n: number of cells (groups of launches with similar predictions); one launch is sampled in each.
             known: sizes of the launches.
             off: function from `Leaves.unlike` to the relative error of each cell; by default 1.
         """
@@ -101,8 +103,8 @@ class Part:
         return float((self.stands_for(n, known) * off(self.cells.leaves(n).unlike)).max(initial=0.0))
 
     def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float, float]:
-        """Four sums over n cells (groups of launches with similar predictions) from which the variance of a total follows
-        (`variance_sums`).
+        """Four sums over n cells (groups of launches with similar predictions) from which the variance of the estimated total
+        is computed; see `variance_sums`.
         """
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
@@ -174,8 +176,8 @@ class Part:
         ), units
 
     def size_means(self, n: int, known: Auxiliary) -> tuple[Floats, Floats]:
-        """Mean size, and mean squared size, in each of n cells (groups of launches with similar predictions), float64
-        [n] both.
+        """Mean size, and mean squared size, of the launches in each of n cells (groups of launches with similar predictions),
+        float64 [n] both. The size of a launch is its prediction, or a little more where predictions are close to 0.
         """
         if known.name == self.cells.name:  # of the tree itself
             leaves = self.cells.leaves(n)

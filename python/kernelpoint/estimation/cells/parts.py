@@ -24,8 +24,8 @@ STEP = 1.08  # from one number of cells that is tried to the next
 
 
 def next_number(n: int) -> int:
-    """Next larger number of cells (groups of launches with similar predictions) to try. All numbers are from one fixed
-    sequence, so that samples of different runs nest.
+    """Next larger number of cells (groups of launches with similar predictions) to try. The numbers form one fixed sequence;
+    each is about 8 % larger than the one before.
 
     >>> [next_number(n) for n in (3, 25, 26, 27)]
     [4, 27, 27, 29]
@@ -113,14 +113,13 @@ class TotalFit:
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
     def guard(self, alpha: float) -> float:
-        """Largest assumed change of the total by launches that no draw (sampled launch) shows: the larger of the effect of one
-        outlier, and of counts in launches like those of which sampled ones have a count of 0 (`Draws.unseen_counts`).
+        """Largest assumed change of the total by launches of a kind that the sample missed. It is the largest of
 
-        Model: for a counter that the budget is not about, each draw may be off by trusted_error() at least, because its
-        predictions may be tested by no draw of a kernel that makes up much of the counter.
-
-        Args:
-            alpha: error probability.
+        - the effect of one undrawn launch that deviates from its prediction as far as `AssistedFit.outlier_sizes` assumes;
+        - the amount of a counter in undrawn launches, if some sampled launches have a count of 0 (`Draws.unseen_counts`);
+        - for a counter that the budget is not about: trusted_error() times the largest amount that one sampled launch
+          represents. Model: the predictions of a kernel that makes up much of such a counter may be tested by no sampled
+          launch.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         if self.of_budget:
@@ -135,8 +134,8 @@ class TotalFit:
         return self.draws.unseen_counts(alpha, by_largest=not self.of_budget)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
-        """Change of the total by one outlier in each part, for given numbers of cells (groups of launches with similar
-        predictions).
+        """For each part of the run, the largest change of the total by one undrawn launch that deviates as far as is assumed
+        (`AssistedFit.outlier_sizes`), for given numbers of cells (groups of launches with similar predictions).
         """
         return [
             part.largest(cells[part], known, partial(fit.outlier_sizes, self.allowance))
@@ -211,15 +210,15 @@ class Demand:
 
 
 class Parts:
-    """Parts of a run that are sampled separately: the rest, the beginning, and the first launches of groups (kernels); or the
-    whole run as one part.
+    """Parts of a run that are sampled separately: its beginning, the first launch of each kernel, and the rest; or the whole
+    run as one part.
 
-    At first, the beginning is estimated with the line and the spread of the rest. If one of its draws (sampled launches), or a
-    first launch, is an outlier, the beginning becomes `apart`: it gets an estimate and a spread of its own, and all first
-    launches are drawn.
+    At first, the total of the beginning is estimated with the regression line and the error variance of the rest. If a launch
+    of the beginning, or a first launch of a kernel, is an outlier, the beginning becomes `apart`: it gets an estimate and an
+    error variance of its own, and all first launches are simulated.
 
     Args:
-        design: predictions, groups and random numbers.
+        design: predictions, kernels and random numbers.
         targets: counter with predictions -> relative error allowed in its total.
 
     Attributes:
@@ -260,10 +259,6 @@ class Parts:
     def shares(self, cells: Sequence[int], target: str) -> Floats:
         """float64: share of the target's total that the draw (sampled launch) of each cell represents; 0 if it represents
         itself only.
-
-        Args:
-            cells: number of cells (groups of launches with similar predictions) in each part.
-            target: counter with predictions.
         """
         pairs = zip(self._parts, cells, strict=True)
         amounts = np.concatenate([part.stands_for(n, self._known[target]) for part, n in pairs])
@@ -287,11 +282,12 @@ class Parts:
         return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
-        """Number of cells (groups of launches with similar predictions) in each part for the first pass (round of sampling):
-        enough for `care`, and for one outlier not to break the budget.
+        """Number of cells (groups of launches with similar predictions) in each part of the run for the first pass (round of
+        sampling). There are at least as many as `care` asks for, and so many that one deviating launch does not break the
+        budget.
 
         Args:
-            care: additional draws (sampled launches) that the configuration asks for.
+            care: additional draws that the configuration key `assume` asks for.
             budget: error allowed.
         """
         n, alpha = self.rest.cells.first, 1.0 - budget.confidence
@@ -461,10 +457,6 @@ class Parts:
 
         Formula: the variance is (K + K0 mixed + excess unlike) size^2 + line var(size), as in `Spread.variance`. K is no less
         than the scatter about the levels of the groups (kernels), because neighbours may agree where parts of the run do not.
-
-        Args:
-            fit: estimate of the counter's total.
-            known: predictions and sizes of all launches.
         """
         weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
         for one, part in zip(fit.fits, fit.parts, strict=True):

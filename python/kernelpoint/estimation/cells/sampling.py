@@ -254,7 +254,7 @@ class CellSampling(Sampling):
         self.set_scales()
 
     def begin_comparison(self, like: Mapping[str, str]) -> None:
-        """Start the comparison of two runs, whose counters this sampling holds under different names.
+        """Start the comparison of two runs. The sampling then has the counters of both runs, under different names.
 
         Args:
             like: name of a counter in one of the runs -> name of the counter whose predictions it uses.
@@ -342,10 +342,6 @@ class CellSampling(Sampling):
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
         """Increase the numbers of cells (groups of launches with similar predictions) to what the last interim analysis (end of
         a round of sampling) needs to meet the budget, in few steps. Returns False if every launch is drawn.
-
-        Args:
-            budget: part of the error budget that is left for sampling.
-            look: the last interim analysis.
         """
         parts, n = self._parts, self._parts.rest.n
         if parts.whole:

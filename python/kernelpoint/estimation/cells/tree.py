@@ -28,15 +28,17 @@ NODE = np.dtype(
 
 @dataclass(frozen=True)
 class Leaves:
-    """The n leaves of a tree of cells. A cell is a group of launches with similar predictions. Arrays are [n].
+    """The n leaves of a tree of cells. A cell is a group of launches with similar predictions. The size of a launch is its
+    prediction, or a little more where predictions are close to 0. Arrays are [n].
 
     Attributes:
-        node: int64, number of the node.
+        node: int64, number of the leaf in the tree.
         start, end: int64, positions of the cell's launches in `Cells.order`.
         mean: float64, mean size.
         square: float64, mean squared size.
-        mixed: float64, 1 - sum of squared shares of the groups (kernels) in the cell; 0: the cell has one group.
-        unlike: float64, share of the scatter between groups that is assumed inside the cell's group (see `Cells.leaves`).
+        mixed: float64, 1 - sum of squared shares of the kernels in the cell; 0: the cell has one kernel.
+        unlike: float64 from 0 to 1, part of the error variance between kernels that is assumed inside the cell's kernel, too
+            (see `Cells.leaves`).
         means: means of other values and of their squares, by name (see `Cells.means`).
     """
 
@@ -57,27 +59,29 @@ class Leaves:
 
 class Cells:
     """Binary tree over N launches. For every n, its n leaves are cells: groups of launches with similar predictions, one of
-    which is drawn in each. The leaves for n + 1 come from those for n by one split, and depend on n only, never on a result.
+    which is simulated in each. The leaves for n + 1 come from those for n by one split, and depend on n only, never on a
+    result. The size of a launch is its prediction plus `added`.
 
-    The leaf with the largest N_c S_c / sqrt(mean_c) is split next (Neyman's rule with cost x, one split at a time), for N_c
-    launches with the mean size mean_c: S_c^2 = a^2 mean(size^2) + b^2 var(size) + c^2 mean_c^2 (1 - sum of squared shares of
-    the groups), with the errors expected beforehand a = EXPECTED_NOISE, b = EXPECTED_SLOPE_ERROR, c = `group_error`.
+    The leaf with the largest N_c S_c / sqrt(mean_c) is split next (Neyman's rule with the prediction as cost, one split at a
+    time). N_c is its number of launches, mean_c their mean size, and S_c^2 = a^2 mean(size^2) + b^2 var(size) + c^2 mean_c^2 (1
+    - sum of squared shares of the kernels), with the errors expected beforehand a = EXPECTED_NOISE, b = EXPECTED_SLOPE_ERROR, c
+    = `group_error`.
 
-    A leaf is split at half of its sum of sqrt(size). Its launches are sorted by group (in the order of the groups' mean size)
+    A leaf is split at half of its sum of sqrt(size). Its launches are sorted by kernel (in the order of the kernels' mean size)
     if the term of c is the largest, by size if that of b is, and by index otherwise.
 
-    Nodes are numbered in the order in which they are made. A node is a leaf of the tree with n leaves if born <= n < split. The
-    launches of a node are contiguous in `order`.
+    Nodes are numbered in the order in which they are made. Each node has two numbers, born and split: it is a leaf of the tree
+    with n leaves if born <= n < split. The launches of a node are contiguous in `order`.
 
     Args:
         x: float64 [N], prediction of each launch.
-        groups: int [N], from 0: group (kernel) of each launch; a group may have an error of its own.
-        first: groups whose share of the total size is larger have a leaf each from the start, all others one together; one
-            number, or float64 [groups].
+        groups: int [N], from 0: kernel of each launch.
+        first: kernels whose share of the total size is larger have a leaf each from the start, all others one together; one
+            number, or float64 [kernels].
         in_order: True: launches are sorted by index only.
         name: name of the sizes in `Leaves.means`.
         added: number that is added to a prediction to get the size, which is above 0.
-        group_error: expected relative difference between the levels of two groups.
+        group_error: expected relative difference between the mean errors of two kernels.
 
     >>> cells = Cells(np.array([1.0, 1.0, 9.0, 9.0]), np.zeros(4, int), 1.0)
     >>> leaves = cells.leaves(2)
@@ -120,7 +124,7 @@ class Cells:
         self.first = self.count = len(kept)
 
     def sizes(self, start: int = 0, end: int | None = None) -> Floats:
-        """Sizes of the launches at the positions `start` to `end` in `order`, float64."""
+        """Sizes (prediction plus `added`) of the launches at the positions `start` to `end` in `order`, float64."""
         x = self.x[start:end]
         return x + self.added if self.added else x
 
@@ -178,10 +182,10 @@ class Cells:
     def leaves(self, n: int) -> Leaves:
         """The n leaves of the tree, in the order of their launches. The tree grows if it has fewer.
 
-        Model: launches of one group (kernel) may differ as much as groups do, until draws show otherwise. `unlike` is the
-        probability assumed for it: 1 / (m (R + 1)), for m draws of the group and R groups with two sampled launches or more. If
-        R groups show no such difference, the next one has it with a probability of about 1 / (R + 1) (rule of succession); m
-        draws that agree leave 1 / m of it.
+        Model: launches of one kernel may differ as much as kernels do, until simulated launches show otherwise. `Leaves.unlike`
+        is the probability assumed for it: 1 / (m (R + 1)), for m sampled launches of the kernel, and R kernels with two or
+        more. If R kernels show no such difference, the next one has it with a probability of about 1 / (R + 1) (rule of
+        succession); m sampled launches that agree leave 1 / m of it.
         """
         if n not in self._leaves:
             self.grow(n)

@@ -56,9 +56,6 @@ def next_sizes(look: Inference) -> tuple[Ints, Kind]:
     A budget may have several targets; each stratum gets the largest size that an unmet target needs (Cochran 1977, section
     5A.4).
 
-    Args:
-        look: interim analysis of the last pass.
-
     Returns:
         int64 [H], size of the sample of each stratum, no smaller than now; the kind.
     """
@@ -119,14 +116,17 @@ def _sizes_of_target(look: Inference) -> tuple[Ints, Kind]:
 
 
 def minimum_sizes(look: Inference, cost: Floats) -> Ints:
-    """Smallest sample size of each stratum in the next pass (round of sampling), int64 [H]: the largest of 1, the present size,
-    and allowance share / eps. With the last one, no undrawn launch that deviates by the outlier allowance breaks the budget
-    eps; `share` is the stratum's share of the total. If launches may be slow (`Design.slow_excess`), sizes are raised until
-    slow launches that no draw (sampled launch) shows do not break the budget (`unseen_slow`).
+    """Smallest sample size of each stratum in the next pass (round of sampling), int64 [H]. It is the largest of
+
+    - 1 and the present size;
+    - a share / eps: a is the relative deviation that is assumed of an undrawn launch, `share` the stratum's share of the total,
+      eps the error budget. One undrawn launch that deviates by a does not break the budget then;
+    - if launches may be slow (`Design.slow_excess`), the size with which slow launches that the sample misses do not break the
+      budget (`unseen_slow`).
 
     Args:
-        look: interim analysis.
-        cost: float64 [H], cost of one draw.
+        look: interim analysis of the last pass.
+        cost: float64 [H], cost of simulating one more launch.
     """
     N, share, eps = look.sample.N, look.shares_of_target(), look.budget.relative_error
     least = look.outlier_allowances(look.counters.index(look.counted)) * share / eps

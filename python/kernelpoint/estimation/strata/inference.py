@@ -315,12 +315,7 @@ class Inference:
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
-        """Make the record of this interim analysis (end of a round of sampling).
-
-        Args:
-            missing: number of drawn launches without a result.
-            open_unit: undrawn launch that would break the budget first.
-        """
+        """Make the record of this interim analysis (end of a round of sampling)."""
         counters = self.counters
         return Look(
             index=len(self.looks),
@@ -381,12 +376,12 @@ PAIR = "first", "second"  # names of a counter in two runs
 def errors_of_change(
     sample: Sample, values: Floats, exact: Floats, method: Method = "regression", alpha: float = 0.05
 ) -> Errors:
-    """Make the function that estimates totals, with errors, for one counter in two runs over the same units, from the common
-    draws. The counter is named "first" and "second".
+    """Make the function that estimates totals of one counter in two runs over the same launches, with errors, from the launches
+    that both runs simulated. The counter is named "first" in one run and "second" in the other.
 
     Args:
-        sample: common draws, a simple random sample of each stratum.
-        values: float64 [n, 2], value of each draw (sampled launch) in both runs.
+        sample: common sampled launches, a simple random sample of each stratum.
+        values: float64 [n, 2], value of each sampled launch in both runs.
         exact: float64 [k, 2], values of launches that are always simulated.
         method: name of the estimator of totals.
         alpha: error probability of a half-width.

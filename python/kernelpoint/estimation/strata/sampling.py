@@ -229,10 +229,6 @@ class StrataSampling(Sampling):
     def grow(self, left: ErrorBudget, look: Look) -> bool:
         """Set the sample sizes of the next pass (round of sampling) by Neyman allocation over all strata.
 
-        Args:
-            left: part of the error budget that is left for sampling.
-            look: the last interim analysis.
-
         Returns:
             False if every launch is drawn, launches were chosen without chance, or there was no analysis yet.
         """

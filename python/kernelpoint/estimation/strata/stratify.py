@@ -132,17 +132,16 @@ class Stratification:
     slow_excess: float = 0.0
 
     def first_sizes(self, seed: int) -> Ints:
-        """int64 [H]: sizes of the first samples, rounded up or down at random; they are expected to meet the error budget eps.
+        """int64 [H]: size of the first sample of each stratum, rounded up or down at random. The samples are expected to meet
+        the error budget eps.
 
-        The size of a stratum is at least
-        - 1, and, with probability SECOND_DRAW_PROBABILITY or more, 2: the spread in strata with one draw (sampled launch) is
+        The size is at least
+
+        - 1, and, with probability SECOND_DRAW_PROBABILITY or more, 2: the variance in strata with one sampled launch is
           estimated from strata with two, which are so chosen at random;
-        - allowance share / eps, `share` its share of the total, so that one undrawn launch that deviates by the allowance does
-          not break the budget;
-        - large enough that slow launches that no draw shows (`slow_excess`) do not break the budget.
-
-        Args:
-            seed: seed of the rounding.
+        - a share / eps: a is `allowance`, the relative deviation that is assumed of an undrawn launch, and `share` the
+          stratum's share of the total. One undrawn launch that deviates by a does not break the budget then;
+        - large enough that slow launches that the sample misses (`slow_excess`) do not break the budget.
 
         >>> strata, total = np.zeros(9, np.int64), np.ones(1)
         >>> Stratification(strata, total, 0.1 * total, ErrorBudget(0.05), None, None, 0.4).first_sizes(0).tolist()

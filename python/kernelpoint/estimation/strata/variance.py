@@ -52,13 +52,13 @@ def scales(mean: Floats, n: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class SlowDraws:
-    """Draws (launches) that take more than twice as long as the others of their stratum, and the excess that is therefore
-    assumed in all strata.
+    """Sampled launches (draws) that take more than twice as long as the others of their stratum, and the excess that is
+    therefore assumed in all strata.
 
-    Formula: a draw i in a stratum with two draws (sampled launches) or more has the excess e_i = y_i / m_i - 1, with y_i its
-    value and m_i the mean of the stratum's other draws. It is slow if e_i > SLOW, and y_i - m_i is no less than the smallest
-    difference between draws, because a clock in whole microseconds reads 0 or 1 for shorter launches. In a stratum with mean M,
-    the squared excess is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
+    Formula: only draws in strata with two or more are compared. Draw i has the excess e_i = y_i / m_i - 1, y_i its value and
+    m_i the mean of the stratum's other draws. It is slow if e_i > SLOW, and y_i - m_i is no less than the smallest difference
+    between draws, because a clock in whole microseconds reads 0 or 1 for shorter launches. In a stratum with mean M, the
+    squared excess is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
         w: probability that slow launches take as many times as long in every stratum; otherwise they take as many cycles more
             in strata with longer launches.
         w = P r^k / (P r^k + 1 - P), P = PRIOR_TIMES, for k slow draws; r is the share of compared draws with m no longer than

@@ -8,8 +8,8 @@ from kernelpoint.program import Program
 
 
 class All(Policy):
-    """Policy of the full run: every launch is simulated, the total is exact and the half-width 0."""
+    """Policy of the full run: every launch is simulated; totals are exact, with half-width 0."""
 
     def design(self, program: Program) -> Design:
-        """Design in which every launch is always simulated."""
+        """Make the design: every launch is always simulated."""
         return Design.take_all(program.u)

@@ -11,7 +11,12 @@ FEWEST_DRAWS = 30  # the smallest sample, for which a mean is taken to be normal
 
 
 def draws_needed(values: np.ndarray, z_over_eps: float) -> float:
-    """Sample size n = (z / eps * sigma / mu)^2, where sigma divides by n - 1; 1 if nothing varies.
+    """Sample size (z / eps * sigma / mu)^2 for launches with mean time mu and standard deviation sigma (divisor n - 1); at
+    least 1.
+
+    Args:
+        values: float64 [n], times of the launches.
+        z_over_eps: normal quantile z of the confidence level, divided by the relative error eps.
 
     >>> round(draws_needed(np.array([9.0, 10.0, 11.0]), 39.2), 4)
     15.3664
@@ -23,7 +28,14 @@ def draws_needed(values: np.ndarray, z_over_eps: float) -> float:
 
 
 def split(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
-    """Split the launches of one kernel in two, again and again, until each cluster needs fewer than MOST_DRAWS draws."""
+    """Split the launches of one kernel in two by 2-means on their times, repeatedly, until each cluster needs fewer than
+    MOST_DRAWS draws.
+
+    Args:
+        times: float64 [N], times of all launches.
+        units: int64 [n], indices of the kernel's launches.
+        z_over_eps: normal quantile of the confidence level, divided by the relative error.
+    """
     order = units[np.argsort(times[units], kind="stable")]
     stack = [order]
     leaves: list[Leaf] = []
@@ -41,24 +53,25 @@ def split(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]
 
 
 class Allegro(TimeClusters):
-    """Allegro (MLArchSys 2024): cheap sampling of homogeneous kernels.
+    """Allegro (MLArchSys 2024): random samples from clusters of launches with similar times.
 
-    Launches of a kernel (by name) are split in two by K-Means on their profiled times until a cluster needs fewer than 50
-    draws for the error budget; each cluster then gets that many, and at least 30. The estimate is the sum over clusters of
-    N_i times the sample mean. Every cluster meets the budget by itself, hence the total with room to spare; that
-    promise rests on the profile's variances, not on the run. Naming `error_budget.bound` instead makes the
-    run measure a bound and grow the sample until it is met.
+    The launches of each kernel (by name) are split in two by K-Means on their times in a profile, repeatedly, until each
+    cluster needs fewer than 50 draws for the error budget. Each cluster gets as many draws as it needs, and at least 30. The
+    estimate is the sum over clusters of the number of launches times the mean of the sample. Each cluster meets the budget by
+    itself, so the total does; that follows from the variances in the profile, not from the run. If the configuration has
+    `error_budget.bound`, the run measures a bound, and the sample grows until the budget is met.
 
-    Words: cluster = stratum; n = sample size.
+    Sources: the description of the authors' group (we did not have the paper's text), and their tool Macsim_tracer.
 
-    Follows the description of the authors' group (the paper's body was not available to us) and their tool, Macsim_tracer,
-    which does not carry the name. Departures from that tool: draws are without replacement, so a cluster of fewer than 30 is
-    simulated whole. 2-means is solved exactly. Times that are all equal are never split. Launches that the profile lacks are
-    simulated.
+    Differences from the tool:
+
+    * Draws are without replacement; a cluster with fewer than 30 launches is simulated whole.
+    * 2-means is solved exactly; equal times are not split.
+    * Launches without a time in the profile are simulated.
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Clusters of every kernel, and the sample size that each cluster needs by itself."""
+        """Clusters of each kernel, and the sample size that each cluster needs by itself."""
         leaves = [
             leaf
             for number in np.unique(kernel[kernel >= 0])

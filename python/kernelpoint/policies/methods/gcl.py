@@ -18,27 +18,27 @@ from kernelpoint.workload import Available, Need, require
 
 
 class Gcl(Representatives):
-    """GCL-Sampler (arXiv 2603.00551, 2026).
+    """GCL-Sampler (arXiv 2603.00551, 2026): the first launch of each cluster of similar launches represents the cluster.
 
-    Each launch is embedded by the relational GCN of the paper; K-Means clusters the embeddings, with K by best silhouette and
-    the smaller K on near ties; the first launch of each cluster represents it: total = sum_c N_c y_first(c), with N_c launches
-    in cluster c and y their cycles. Layers, readout, views, loss and temperature of the training are those of the paper
-    (checkpoints/README.md). No code of the authors was found.
+    An embedding of each launch's trace is computed by the relational GCN of the paper. K-Means clusters the embeddings; K is
+    the smallest with nearly the best silhouette. The estimated total is sum_c N_c y_c, for N_c launches in cluster c whose
+    first has the value y_c. Layers, readout, views, loss and temperature of the training are those of the paper
+    (checkpoints/README.md). We found no code of the authors.
 
-    Model: our choices, where our sources of the paper state nothing:
+    Model: our choices where the paper states nothing:
 
-    * the range of K, 2 to 20, and the formula of the total;
+    * K from 2 to 20, and the formula of the total;
     * one encoder, trained on synthesised traces, for all workloads;
-    * 4 bases, dropout of 0.1, no ReLU after the last layer, rate, batch and epochs of the training.
+    * 4 bases, dropout 0.1, no ReLU after the last layer; learning rate, batch size and epochs of the training.
 
-    Differences:
+    Differences from the paper:
 
-    * a graph is made of the distinct warps of a whole launch up to 20,000 nodes; the paper takes the CTAs of one SM;
-    * nodes have the tokens and features of our schema (plugin/native/graph/schema.h), edges five relations;
-    * launches whose trace cannot be read are simulated.
+    * The graph has the distinct warps of a whole launch, up to 20,000 nodes; in the paper it has the CTAs of one SM.
+    * Tokens and features of nodes, and five relations of edges, are those of our schema (plugin/native/graph/schema.h).
+    * Launches whose trace cannot be read are simulated.
 
-    No bound is stated: nothing is drawn at random. The first launch of a stream runs cold, so in simulators this rule is
-    biased upwards (docs/evidence/methods.md); policy `kernelpoint` draws instead.
+    No bound is stated, because nothing is drawn at random. The first launch of a stream runs with cold caches, so in simulators
+    the estimate is too high (docs/evidence/methods.md); policy `kernelpoint` draws at random instead.
     """
 
     class Parameters(Section):
@@ -52,7 +52,7 @@ class Gcl(Representatives):
         return frozenset({Need.TRACES, Need.EMBEDDINGS})
 
     def design(self, program: Program) -> Design:
-        """Make the design: each cluster is a stratum, represented by its first launch."""
+        """Make the sampling design: each cluster of launches is a stratum, represented by its first launch."""
         require(program, "gcl", Need.TRACES, Need.EMBEDDINGS)
         readable = np.flatnonzero(program.stream_ids >= 0)
         used, stream, launches = np.unique(program.stream_ids[readable], return_inverse=True, return_counts=True)

@@ -53,24 +53,35 @@ CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cl
 
 
 class KernelPoint(Policy):
-    """KernelPoint's own method: strata fixed before the run, permanent random numbers, passes, pooled variances, predictions
-    as covariates.
+    """KernelPoint's own method: random draws from groups of launches that are expected to be similar, in several passes (rounds
+    of sampling), until the measured error bound meets the budget.
 
-    Predictions are the covariates of the counters, and the engine makes cells from them (estimation/cells/sampling.py); kernels
-    are the groups whose predictions may share an error. They come from the fast model, where every launch is traced; else from
-    the times of a profile, or a simulator's own forecast of the cost (program/described.py). A traced launch without a time is
-    predicted by its work. Nothing is embedded then.
+    With a prediction for each launch, groups are cells: launches with similar predicted cycles (estimation/cells/sampling.py).
+    Sources of predictions, the first that is available:
 
-    Without predictions strata nest in four levels. With traces: streams whose embeddings are near (cluster; kernels where
-    nothing is embedded), of about equal work, equal streams, and equal streams between equal neighbours (context). With
-    names and shapes: equal kernels, equal signature (kernel, grid, block, registers, shared memory), equal context of one and
-    of two neighbours on each side, and, where nothing is to be traced, of the nearest launches whose kernels come in several
-    signatures too. With descriptions without costs: equal names, about equal work, equal signature, equal context.
-    Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
-    budget (estimation.stratify); a random share of the strata gets a second draw, which carries the pooled variance.
-    Launches that cannot be read, or that the profile lacks where there is nothing else, are simulated; so is the first of
-    each stream where the error budget is on misses or DRAM traffic. So is the first launch of each signature where results
-    are measured, because a GPU loads and tunes there, or yet to be traced (not with `assume: repetitive`).
+    * the fast model, if all launches are traced;
+    * times of a profile; a traced launch without a time is predicted from its number of instructions;
+    * costs that a simulator states for its launches (program/described.py).
+
+    Without predictions, groups are strata, nested in levels from coarse to fine:
+
+    * traces: clusters of similar embeddings (else kernels); similar instruction counts; equal instruction sequences; equal
+    sequences with equal neighbours;
+    * names and shapes: equal kernel; equal signature (kernel, grid, block, registers, shared memory); equal neighbours, one and
+    then two on each side, with, unless launches have still to be traced, the nearest launches whose kernels have several
+    signatures;
+    * descriptions by a simulator: equal name; similar work; equal signature; equal neighbours.
+
+    Cost-complexity pruning chooses the strata and their first sample sizes for the error budget (estimation.stratify). A random
+    part of the strata gets a second draw, from which the variance inside strata is estimated.
+
+    Launches that are always simulated:
+
+    * those whose trace cannot be read, or, without traces, that are not in the profile;
+    * with a budget on misses or DRAM traffic: the first launch of each group of the last level but one, in each process,
+    because its caches are cold;
+    * where results are measured on a GPU, or launches have still to be traced, unless `assume: repetitive`: the first launch of
+    each signature, because a GPU loads and tunes a kernel then.
     """
 
     uses_budget: ClassVar[bool] = True
@@ -79,8 +90,11 @@ class KernelPoint(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs of the policy: traces and predictions. Without predictions: the profile that the user named, and embeddings
-        if it has no times.
+        """Inputs of the policy, the first of the following that is available:
+
+        * traces and predictions of the fast model;
+        * traces, the profile that the user named, and, unless the profile has times, embeddings;
+        * the profile, or nothing.
         """
         profile = available.profile
         named = frozenset() if profile is None else frozenset({Need.PROFILE})
@@ -91,8 +105,8 @@ class KernelPoint(Policy):
         return named | {Need.TRACES} | (set() if profile is not None and profile.has_times else {Need.EMBEDDINGS})
 
     def design(self, program: Program) -> Design | AssistedDesign:
-        """Make the design: strata, first sample sizes and the covariate; with predictions, also the groups of launches that
-        may share one prediction error.
+        """Make the design: strata, first sample sizes and the covariate; or, with predictions, the predictions and the groups
+        (kernels) within which they may share an error.
         """
         if why_unassisted(self.config, program) is None and _predicts_most(program):
             return self._assisted(program, *_by_model(program))

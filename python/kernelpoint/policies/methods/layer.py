@@ -18,15 +18,15 @@ from kernelpoint.workload import Available, Need, require
 
 
 class Layer(Representatives):
-    """Simulates one of several equal layers and multiplies its cycles by their number.
+    """One simulated layer represents all equal layers of a workload, as is common practice.
 
-    Accel-Sim 2.0 recommends it for language models ("trace one representative layer and extrapolate"), and so do users of
-    distributed simulators. Layers are runs of equal kernels and shapes that repeat at once, as `ranges: detected` finds them.
-    Each launch of the representative layer represents the launches at its position in all layers of the same kernels: that =
-    sum_k N_k y_k. Launches outside all layers are simulated.
+    Accel-Sim 2.0 recommends it for language models ("trace one representative layer and extrapolate"), and users of distributed
+    simulators do it. A layer is a sequence of launches that repeats immediately, with equal kernels and shapes (`ranges:
+    detected`). Each launch of the simulated layer represents all launches at its position in equal layers: the estimated total
+    is sum_k N_k y_k, for N_k launches at position k and the value y_k. Launches outside all layers are simulated.
 
-    No bound is stated: nothing is drawn at random. Model: `place` is 0.5, the layer in the middle; no paper says
-    which to take.
+    No bound is stated, because nothing is drawn at random. Model: the layer in the middle (`place` 0.5) is simulated; no paper
+    says which to take.
     """
 
     class Parameters(Section):
@@ -59,7 +59,10 @@ def _keys(program: Program) -> np.ndarray:
 
 
 def equal_layers(keys: np.ndarray) -> np.ndarray:
-    """int64 [N]: one number for all launches at the same position of equal layers; -1 outside all layers.
+    """int64 [N]: one number for all launches at the same position in equal layers; -1 outside all layers.
+
+    Args:
+        keys: int64 [N], equal for launches with the same kernel and shape.
 
     >>> equal_layers(np.array([9, 1, 2, 3, 1, 2, 3, 8])).tolist()
     [-1, 0, 1, 2, 0, 1, 2, -1]

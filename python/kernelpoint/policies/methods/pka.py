@@ -47,31 +47,28 @@ def has_counters(profile: Program | None) -> bool:
 
 
 class Pka(Representatives):
-    """Principal kernel selection of PKA (MICRO 2021, DOI 10.1145/3466752.3480100).
+    """Principal kernel selection of PKA (MICRO 2021, DOI 10.1145/3466752.3480100): the first launch of each cluster of launches
+    with similar counters represents the cluster.
 
-    Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2,
-    ..., 20. The principal kernels are the first launch of each cluster, weighted with its size. The smallest K is taken
-    with which they project the total within the error budget (the paper's target: 5 %). That total is of the profile's
-    times, or of the instructions where no times are known. The total of the evaluated run is never used. If no K is
-    within the target, the K with the least error on the known amounts is taken.
+    Twelve counters of each launch are scaled to unit variance, reduced by PCA, and clustered by K-Means for K = 1, 2, ..., 20.
+    For each K, the first launches, weighted with the sizes of their clusters, give a total of the profile's times (of
+    instructions if there are no times). The smallest K whose total is within the error budget is used, or else the K with the
+    least error. Results of the simulation are not used.
 
-    Words: principal kernel = representative. No bound is stated: nothing is drawn at random.
+    Inputs: a profile of Nsight Compute with the twelve counters. It may have only some launches, usually the first. K is then
+    chosen from these, and a linear classifier assigns all others to clusters by kernel name, grid, block, registers and shared
+    memory, from the traces or a profile without counters. Without a profile, the counters come from the traces. Model: six
+    numbers replace the twelve, because loads and stores are not distinguished: sectors, accesses to global memory, accesses to
+    shared memory, warp instructions, threads per instruction, CTAs.
 
-    Inputs: a profile of Nsight Compute with the twelve counters. It may know a part of the launches only, the first ones as
-    a rule, for such profiles are slow to take (two-level profiling): K is chosen on that part, and the other launches are
-    mapped to its clusters by a linear classifier on kernel name, grid, block, registers and shared memory, which the traces
-    or a light profile know of every launch. Without counters they are computed from the traces. Model: the scan of traces
-    counts loads and stores together, so six numbers replace the twelve: sectors (for the three l1tex counters), accesses
-    to global and to shared memory (for the six smsp counters of memory instructions), warp instructions, threads per
-    instruction, and CTAs.
+    If the parameter `project` is set, each simulated launch stops once its IPC is stable, and its rest is extrapolated
+    (principal kernel projection, projection.py). `kernelpoint compare` evaluates the selection only.
 
-    Selection and projection together are PKA: this policy says which launches are simulated; principal kernel projection, which
-    stops such a launch inside once its IPC is stable and projects the rest of it, is the parameter `project` (projection.py).
-    The projected cycles of a principal kernel then represent its cluster. Replays (`kernelpoint compare`) judge selection
-    alone, for nothing is simulated there that could be stopped.
+    No bound is stated, because nothing is drawn at random.
 
-    Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle, leaves features
-    unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are one here: SGD.
+    Differences from the re-implementation in STEM-AE: there K has the least error in the true total, features are not scaled,
+    and a random launch represents each cluster. The paper has several classifiers (SGD, naive Bayes, a network); this policy
+    has SGD.
     """
 
     class Parameters(Section):
@@ -87,8 +84,8 @@ class Pka(Representatives):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs of the policy: traces, unless the profile has the twelve counters for some launches and a name for all
-        others.
+        """Inputs of the policy: a profile that has the twelve counters for some launches and a name for all others; otherwise
+        traces.
         """
         profile = available.profile
         if profile is None or not has_counters(profile):
@@ -99,11 +96,11 @@ class Pka(Representatives):
 
     @classmethod
     def projects(cls, config: Config) -> bool:
-        """True if the parameter `project` is set: a launch is then stopped before its end, and the rest is projected."""
+        """True if the parameter `project` is set: launches stop before their end, and their rest is extrapolated."""
         return bool(cls.check_parameters(config.policy).project)
 
     def design(self, program: Program) -> Design:
-        """Make the design: each cluster is a stratum, represented by its first launch."""
+        """Make the sampling design: each cluster of launches is a stratum, represented by its first launch."""
         features, detailed = _features(program)
         clusters = self._clusters(features[detailed], _known_amounts(program, detailed))
         strata = np.full(program.size, -1, dtype=np.int64)

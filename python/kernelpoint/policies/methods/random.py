@@ -17,11 +17,11 @@ PILOT_SIZE = 30
 
 
 class Random(Policy):
-    """Simple random sampling without replacement (Cochran, Sampling Techniques, section 2).
+    """Simple random sampling without replacement (Cochran, Sampling Techniques, chapter 2).
 
-    One stratum contains the whole program. A pilot of 30 launches gives the variance; passes then add launches until
-    the bound meets the budget. It reads no trace; the number of launches suffices. The textbook's bound assumes nothing of
-    launches that nobody draws; 30 draws of one stratum seldom miss a kind that matters at 5 %.
+    All launches are one stratum. A first sample of 30 launches gives the variance; further passes (rounds of sampling) add
+    launches until the bound meets the error budget. No traces are needed. The bound allows for no slow launches beyond those
+    drawn.
     """
 
     assumes_tail: ClassVar[bool] = True
@@ -34,12 +34,12 @@ class Random(Policy):
         )
 
     def design(self, program: Program) -> Design:
-        """Make the design: one stratum with a pilot sample of 30 launches, or of all if there are fewer."""
+        """Make the design: one stratum, and a first sample of 30 launches, or of all if there are fewer."""
         return simple_random_sample(program, self.parameters.first_sample)
 
 
 def simple_random_sample(program: Program, first_sample: int = PILOT_SIZE) -> Design:
-    """Design of a simple random sample, which needs only the number of launches: one stratum.
+    """Make the design of a simple random sample: one stratum. Only the number of launches is used.
 
     >>> from kernelpoint.program import Program
     >>> simple_random_sample(Program((100,))).first_sizes.tolist()

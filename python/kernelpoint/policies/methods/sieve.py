@@ -23,16 +23,17 @@ BANDWIDTH = 1.0
 
 
 def density_cuts(counts: np.ndarray) -> np.ndarray:
-    """Cut the launches of a kernel at the local minima of a Gaussian kernel density of their distinct instruction counts.
+    """Points that divide the launches of a kernel by their instruction counts: local minima of a Gaussian kernel density of the
+    distinct counts.
 
-    The log density with bandwidth 1 is evaluated at 50 evenly spaced points between the least and the greatest count; a
-    point that is nowhere above its two neighbours is a cut (as in the authors' scripts).
+    The log density, with bandwidth 1, is evaluated at 50 evenly spaced points from the least to the greatest count. A point
+    that is no higher than both neighbours is a cut, as in the authors' scripts.
 
     Args:
-        counts: float64 [..], instruction counts.
+        counts: float64 [n], instruction counts.
 
     Returns:
-        float64 [..], ascending.
+        float64 [cuts], ascending.
 
     >>> density_cuts(np.array([1.0, 2.0, 3.0, 101.0, 102.0])).round().tolist()
     [53.0]
@@ -49,13 +50,13 @@ def density_cuts(counts: np.ndarray) -> np.ndarray:
 
 
 def variation(counts: np.ndarray) -> float:
-    """Coefficient of variation; 0 if the mean is 0."""
+    """Coefficient of variation of instruction counts; 0 if the mean is 0."""
     mean = float(counts.mean())
     return float(counts.std()) / mean if mean > 0.0 else 0.0
 
 
 def most_frequent(values: np.ndarray) -> float:
-    """Most frequent value; the smallest one among equally frequent values.
+    """Most frequent value; of several, the smallest.
 
     >>> most_frequent(np.array([3, 1, 1, 3]))
     1.0
@@ -65,18 +66,22 @@ def most_frequent(values: np.ndarray) -> float:
 
 
 class Sieve(Representatives):
-    """Sieve (ISPASS 2023): three tiers by how much the instruction count of a kernel varies.
+    """Sieve (ISPASS 2023): strata by instruction counts, with one representative launch each.
 
-    Tier 1, no variation: the first launch represents all. Tier 2, coefficient of variation below 0.4: the first launch that
-    has the most frequent CTA size and, among those, the most frequent instruction count. Tier 3: the launches are cut at
-    the minima of a density estimate, parts that still vary by more than 0.5 once more; of each part the first launch with
-    the middle one of the distinct counts. Cycles are projected by the harmonic mean of the representatives' IPC, weighted
-    with instructions: cycles = sum over strata of I_h * C_rep / I_rep, which is the separate ratio estimator.
+    | Tier | Instruction counts of the kernel | Strata | Representative |
+    |---|---|---|---|
+    | 1 | all equal | the kernel | first launch |
+    | 2 | coefficient of variation below 0.4 | the kernel | first launch with the most frequent CTA size and, among these, count
+    |
+    | 3 | any other | parts, cut at minima of a density of the counts | first launch with the median distinct count |
 
-    Words: tier parts = strata. No bound is stated: nothing is drawn at random.
+    In tier 3, a part whose coefficient of variation is above 0.5 is cut once more. Estimated cycles: sum over strata h of I_h
+    C_rep / I_rep, for I_h instructions in the stratum, and cycles C_rep and instructions I_rep of the representative (separate
+    ratio estimator).
 
-    Follows the authors' scripts (gpubench/sieve). Instruction counts come from the traces (warp instructions) or from a
-    profile with counters, CTA sizes likewise. Departure: launches whose count is unknown are simulated.
+    No bound is stated, because nothing is drawn at random. The rules are those of the authors' scripts (gpubench/sieve).
+    Instruction counts and CTA sizes come from traces, or from a profile with counters. Difference: launches without a count are
+    simulated.
     """
 
     class Parameters(Section):
@@ -90,7 +95,7 @@ class Sieve(Representatives):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs of the policy: traces, unless a profile has the instructions of every launch."""
+        """Inputs of the policy: a profile that has the instructions of each launch; otherwise traces."""
         counts = None if available.profile is None else available.profile.instructions
         is_counted = counts is not None and bool(np.isfinite(counts).all())
         return frozenset({Need.PROFILE if is_counted else Need.TRACES})

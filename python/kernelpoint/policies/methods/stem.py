@@ -10,7 +10,12 @@ from kernelpoint.policies.time_clusters import Leaf, TimeClusters, two_means
 
 
 def sample_size(N: float, mean: float, deviation: float, z_over_eps: float) -> int:
-    """Sample size of one cluster by STEM (eq. 3): m = ceil((z / eps * sigma / mu)^2), from 1 to N.
+    """Sample size of one cluster by STEM (eq. 3): m = ceil((z / eps * deviation / mean)^2), from 1 to N.
+
+    Args:
+        N: number of launches in the cluster.
+        mean, deviation: mean and standard deviation of their times.
+        z_over_eps: normal quantile z of the confidence level, divided by the relative error eps.
 
     >>> sample_size(1000, 10.0, 1.0, 39.2)
     16
@@ -21,10 +26,16 @@ def sample_size(N: float, mean: float, deviation: float, z_over_eps: float) -> i
 
 
 def joint_sizes(N: np.ndarray, mean: np.ndarray, deviation: np.ndarray, z_over_eps: float) -> np.ndarray:
-    """Sample sizes of many clusters by STEM (eq. 6): the least sum of m_i mu_i with the error of the total within eps.
+    """Sample sizes m_i of clusters i by STEM (eq. 6): the least sum of m_i mu_i with which the relative error of the total is
+    at most eps.
 
-    m_i = ceil((z / eps)^2 * (sum_j N_j sigma_j sqrt(mu_j)) / (sum_j N_j mu_j)^2 * N_i sigma_i / sqrt(mu_i)), from 1 to N_i.
-    Clusters of mean 0 (clocks of whole microseconds) count as the least positive mean.
+    Formula: m_i = ceil((z / eps)^2 * (sum_j N_j sigma_j sqrt(mu_j)) / (sum_j N_j mu_j)^2 * N_i sigma_i / sqrt(mu_i)), from 1 to
+    N_i. A mean of 0 (clock in whole microseconds) is replaced by the least mean above 0.
+
+    Args:
+        N: int [clusters], number of launches N_i.
+        mean, deviation: float64 [clusters], mean mu_i and standard deviation sigma_i of the times.
+        z_over_eps: normal quantile z of the confidence level, divided by eps.
 
     >>> joint_sizes(np.array([100, 100]), np.array([10.0, 10.0]), np.array([1.0, 3.0]), 39.2).tolist()
     [16, 47]
@@ -39,14 +50,16 @@ def joint_sizes(N: np.ndarray, mean: np.ndarray, deviation: np.ndarray, z_over_e
 
 
 def root(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
-    """Divide one kernel into clusters by ROOT: a cluster is split in two (K-Means) unless this makes its sample cost more.
+    """Divide the launches of one kernel into clusters by ROOT: split a cluster in two by 2-means on the times, unless the two
+    parts need more simulated time than the whole.
 
-    The cost of a cluster is tau = m mu. The root's m is that of eq. 3; that of two children is that of eq. 6 for the two.
-    A split is kept unless tau_1 + tau_2 > tau. Sizes of 1 and times that are all equal end it.
+    The simulated time of a cluster is m mu, sample size times mean time: m by eq. 3 for the kernel, and by eq. 6 for the two
+    parts of a split. Clusters of one launch or of equal times are not split.
 
     Args:
         times: float64 [N], times of all launches.
-        units: int64 [n], the launches of the kernel.
+        units: int64 [n], indices of the kernel's launches.
+        z_over_eps: normal quantile of the confidence level, divided by the relative error.
     """
     order = units[np.argsort(times[units], kind="stable")]
     values = times[order]
@@ -69,28 +82,33 @@ def root(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
 
 
 def clusters_of(times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> list[Leaf]:
-    """Divide every kernel into clusters by ROOT; launches with kernel -1 are in none."""
+    """Divide the launches of each kernel into clusters by ROOT (`root`); launches whose kernel is -1 belong to none."""
     order = np.argsort(kernel, kind="stable")
     groups: Sequence[np.ndarray] = np.split(order, np.flatnonzero(np.diff(kernel[order])) + 1)
     return [leaf for units in groups if len(units) and kernel[units[0]] >= 0 for leaf in root(times, units, z_over_eps)]
 
 
 class Stem(TimeClusters):
-    """STEM+ROOT (MICRO 2025, DOI 10.1145/3725843.3757107).
+    """STEM+ROOT (MICRO 2025, DOI 10.1145/3725843.3757107): random samples from clusters of launches with similar times.
 
-    Launches of a kernel (by name) are split by their profiled times (ROOT); each cluster gets a random sample whose size
-    makes the profiled times meet the error budget (STEM). All clusters share the budget (joint form, eq. 6). The estimate is
-    the sum over clusters of N_i times the sample mean. The method's bound is the budget itself: a promise from the profile's
-    variances, not from the run. Naming `error_budget.bound` instead makes the run measure a bound and grow the sample until it
-    is met.
+    The launches of each kernel (by name) are clustered by their times in a profile (ROOT). Each cluster gets a random sample;
+    the sizes are chosen jointly so that the times of the profile meet the error budget (STEM, eq. 6). The estimate is the sum
+    over clusters of the number of launches times the mean of the sample. The bound is the budget itself, which follows from the
+    variances in the profile, not from the run. If the configuration has `error_budget.bound`, the run measures a bound, and the
+    sample grows until the budget is met.
 
-    Words: cluster = stratum; m = sample size; sigma and mu are those of the profile.
+    Differences from the paper:
 
-    Departures from the paper: samples are drawn without replacement. Departures from the public artifact (STEM-AE): every
-    cluster gets at least one sample, also in the cost of a split; there a cluster without variance gets none and vanishes
-    from the total (6 to 17 % of the time on profiles in whole microseconds). Eq. 6 is solved once over the clusters of all
-    kernels; there only between the two children of a split, which leaves each kernel with a budget of its own. 2-means
-    is solved exactly. Launches that the profile lacks are simulated.
+    * Samples are drawn without replacement.
+
+    Differences from the public artifact (STEM-AE):
+
+    * Each cluster gets at least one sample, also when the cost of a split is computed. In the artifact, a cluster without
+    variance gets none and is missing from the total (6 to 17 % of the time in profiles in whole microseconds).
+    * Eq. 6 is solved once for the clusters of all kernels. In the artifact it is solved for the two parts of each split only,
+    so that each kernel has its own budget.
+    * 2-means is solved exactly.
+    * Launches without a time in the profile are simulated.
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:

@@ -17,19 +17,18 @@ DEPTH = 3  # repeats inside repeats
 
 
 class Detected(RangeSource):
-    """Ranges found in the sequence of kernels: the longest runs of launches that repeat at once (tandem repeats), and repeats
-    inside them.
+    """Ranges found in the sequence of kernels: sequences of launches that repeat immediately, and repetitions inside them.
 
-    Model: launches are equal if kernel and shape are. Of all lengths that many kernels come back after, the one whose copies
-    cover the most launches counts, and of several the shortest. So iterations are found first, then layers in them. The
-    ranges are called `detected.0`, `detected.1`: they need not be layers.
+    Model: launches are equal if kernel and shape are. Of all lengths of a repeated sequence, the one that covers most launches
+    is used, and of equal ones the shortest. So iterations are found first, then layers inside. Ranges are named `detected.0`,
+    `detected.1`, because they need not be layers.
     """
 
     description = "`detected`, runs of kernels that repeat"
     word = "detected"
 
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
+        """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range."""
         repeated = repeats(launches.kinds)
         if not any(repeated):
             raise ProfileError(
@@ -39,7 +38,12 @@ class Detected(RangeSource):
 
 
 def repeats(keys: np.ndarray, depth: int = DEPTH) -> list[str]:
-    """Repeats in a sequence of kernels: the path of each launch as int [N], empty where nothing repeats.
+    """Find sequences of kernels that repeat immediately: the path of each launch in the tree of ranges, empty where nothing
+    repeats.
+
+    Args:
+        keys: int [N], equal for launches with the same kernel and shape.
+        depth: number of levels of repetitions inside repetitions.
 
     >>> repeats(np.array([9, 1, 2, 3, 1, 2, 3, 8]))
     ['', 'detected.0', 'detected.0', 'detected.0', 'detected.1', 'detected.1', 'detected.1', '']

@@ -11,17 +11,17 @@ from kernelpoint.ranges.source import Log, RangeSource
 
 
 class Names(RangeSource):
-    """Ranges from names: the folders of a launch's trace, without the folder common to all, and the kernel's name.
+    """Ranges from names: the folders of a launch's trace file, without those common to all, and the kernel's name.
 
-    A tracer, or a script after it, tags launches by folders: `decode/layer.3/kernel-17.traceg`. A simulator that describes its
-    launches tags them in their names: `decode/layer.3/gemm`.
+    A tracer, or a script after it, can put traces in folders: `decode/layer.3/kernel-17.traceg`. A simulator that describes its
+    launches can put the range in their names: `decode/layer.3/gemm`.
     """
 
     description = "`names`, of trace folders and kernels"
     word = "names"
 
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
+        """Path of each launch in the tree of ranges (named parts of a run), names separated by "/"."""
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]
         if not named and not launches.names.distinct:

@@ -12,21 +12,19 @@ from kernelpoint.ranges.source import Log, RangeSource
 
 
 class Table(RangeSource):
-    """Ranges from a CSV with the columns `launch` and `path`; other columns are ignored. A launch without a row is in no
-    range.
-
-    `launch` counts from 0 in program order, through all processes.
+    """Ranges from a CSV file with the columns `launch` (index from 0 in program order, through all processes) and `path` (names
+    separated by "/"). Other columns are ignored. A launch without a row is in no range.
     """
 
     description = "a CSV with the columns launch and path"
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is such a CSV."""
+        """Certainty that a file, given its beginning, is a CSV file with the columns `launch` and `path`."""
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
+        """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range."""
         paths: dict[int, str] = {}
         with open_text(file) as text:
             for line, row in rows_of(text, str(file)):
