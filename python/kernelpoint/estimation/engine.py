@@ -169,7 +169,7 @@ class Engine:
         self.results.add(*_row(unit, counters, values))
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """Store the results of many units.
+        """Store the results of many launches.
 
         Args:
             units: indices of the launches.
@@ -224,7 +224,9 @@ class Engine:
         self._systematic.set(errors)
 
     def errors_beyond_budget(self) -> list[str]:
-        """Sentences on targets whose systematic error alone exceeds the budget, so that no sample can meet it."""
+        """Sentences on targets whose systematic error (an error that all results share, such as the replay error) alone exceeds
+        the budget, so that no sample can meet it.
+        """
         return self._systematic.beyond_budget()
 
     @property

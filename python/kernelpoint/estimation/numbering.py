@@ -54,7 +54,7 @@ def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) 
     """Order of N launches by label, then by u, then by index: np.lexsort((u, labels)).
 
     Numerics: label, leading bits of u, and index are packed into one int64. A sort of plain integers is twice as fast as
-    np.lexsort, and takes half the memory. Units with equal label and leading bits are then sorted by the whole u.
+    np.lexsort, and takes half the memory. Launches with equal label and leading bits are then sorted by the whole u.
 
     Args:
         labels: int [N].

@@ -73,15 +73,15 @@ def _not_restored(name: str, event: str) -> float:
 def proportional_total(
     values: np.ndarray, x: np.ndarray, of: np.ndarray, all_x: np.ndarray, all_of: np.ndarray, confidence: float
 ) -> tuple[float, float]:
-    """Total of a counter y that is nearly proportional to a predicted counter x, with its half-width: one ratio for each group
-    (kernel) (separate ratio estimator, Cochran 1977, section 6.10), and the mean ratio for groups without a draw.
+    """Total of a counter y that is nearly proportional to a predicted counter x, with its half-width: one ratio for each kernel
+    (separate ratio estimator, Cochran 1977, section 6.10), and the mean ratio for kernels without a sampled launch.
 
     Formula: total = sum_g r_g X_g + r X_0; half-width = t sqrt(w^2 sum_g r_g^2 (U_g^2 / n_g + sum u^2) + s^2 (X_0^2 / m + sum_h
     X_h^2)).
-        r_g = sum y / sum x over the n_g draws of group g; r: mean of r_g over the m groups with draws.
-        X_g: sum of x over all units of group g; X_0: sum of x over the groups h without a draw, X_h for each.
-        u: x of each undrawn unit of a group with draws; U_g: their sum in group g.
-        w: relative standard deviation of units of one group, from the draws and the prior value WITHIN.
+        r_g = sum y / sum x over the n_g sampled launches of kernel g; r: mean of r_g over the m kernels with sampled launches.
+        X_g: sum of x over all launches of kernel g; X_0: sum of x over the kernels h without a sampled launch, X_h for each.
+        u: x of each undrawn launch of a kernel with sampled ones; U_g: their sum in kernel g.
+        w: relative standard deviation of launches of one kernel, from the sampled ones and the prior value WITHIN.
         s: standard deviation of r_g, at least WITHIN r.
         t: quantile with the degrees of freedom of both terms (Satterthwaite 1946).
 
@@ -89,15 +89,15 @@ def proportional_total(
     % of the half-widths hold, not 95 %.
 
     Args:
-        values: float64 [draws], the counter y.
-        x: float64 [draws], the predicted counter x.
-        of: int [draws], group of each draw, from 0.
-        all_x, all_of: x and group of all units, drawn units included.
+        values: float64 [n], for n sampled launches, the counter y.
+        x: float64 [n], the predicted counter x.
+        of: int [n], kernel of each sampled launch, from 0.
+        all_x, all_of: x and kernel of all launches.
         confidence: confidence level of the half-width.
 
     Returns:
-        Total and half-width; both nan if fewer than MIN_COUNTS draws have a value other than 0, fewer than two groups have x
-        above 0, or a group has a value and no x.
+        Total and half-width; both nan if fewer than MIN_COUNTS sampled launches have a value other than 0, fewer than two
+        kernels have x above 0, or a kernel has a value and no x.
 
     >>> x, groups = np.ones(6), np.array([0, 0, 0, 1, 1, 1])
     >>> total, half_width = proportional_total(2.0 * x, x, groups, np.ones(8), np.array([*groups, 0, 2]), 0.95)

@@ -64,10 +64,11 @@ def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, flo
     """For each counter that is 0 in all simulated launches and has no half-width: largest share of launches in which it may be
     above 0.
 
-    Formula: unseen_share (estimation/unseen.py) of the number of launches that each draw represents. For n draws that represent
-    equally many launches it is 1 - (1 - confidence)^(1 / n), about 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
+    Formula: unseen_share (estimation/unseen.py) of the number of launches that each sampled launch represents. For n sampled
+    launches that represent equally many launches it is 1 - (1 - confidence)^(1 / n), about 3 / n at 95 % (Hanley and
+    Lippman-Hand, JAMA 249, 1983).
 
-    Model: draws are a probability sample. The share says nothing on the size of the counter.
+    Model: sampled launches are a probability sample. The share says nothing on the size of the counter.
     """
     unmet = [
         name

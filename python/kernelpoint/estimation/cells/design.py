@@ -61,8 +61,8 @@ CARE: dict[Assume, Care] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Expected value of one counter for each of N launches. Units with equal expected values are of one kind; values are stored
-    once for each of K kinds.
+    """Expected value of one counter for each of N launches. Launches with equal expected values are of one kind; values are
+    stored once for each of K kinds.
 
     Attributes:
         values: float64 [K], expected value in the total, 0 or more.
@@ -400,8 +400,7 @@ class AssistedDesign:
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Divide the run into parts that are sampled separately: the rest of the run; its beginning; the first launch of each
-        group (kernel). There is a single part if `assume` is "repetitive" or the beginning is too large. The trees of cells
-        (groups of launches with similar predictions) for the last targets are kept.
+        group (kernel). There is a single part if `assume` is "repetitive" or the beginning is too large.
 
         Args:
             targets: at least one counter with predictions -> relative error allowed in its total.

@@ -106,7 +106,7 @@ class Spread:
     Attributes:
         K: mean squared relative error inside groups.
         K0: mean squared relative error if all groups are treated as one.
-        line: B^2 + var(B), where 1 + B is the slope of results on predictions.
+        line: B^2 + var(B), where 1 + B is the slope of the regression of results on predictions.
         nu: degrees of freedom of K.
     """
 

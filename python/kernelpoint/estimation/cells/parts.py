@@ -42,13 +42,13 @@ class TotalFit:
     of kernels. Other parts may use the line and the spread of the rest.
 
     Attributes:
-        fits: estimate of each part that is not drawn whole.
+        fits: estimate of each part that is not simulated whole.
         parts: these parts.
-        exact: sum over parts that are drawn whole.
+        exact: sum over parts that are simulated whole.
         known: predictions and sizes of all launches.
         allowance: assumed largest relative error of one undrawn launch (`Care.allowance`).
         alike: True if all parts have the spread of the rest.
-        draws: draws of all parts.
+        draws: sampled launches of all parts.
         of_budget: True if the budget is about this counter.
         moved: sum of squared excesses of launches that were slow in a profile and not in this run; as many may be elsewhere.
     """

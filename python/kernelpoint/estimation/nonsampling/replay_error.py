@@ -60,8 +60,8 @@ class Compared:
 
 
 def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Expected standard deviation of a launch's replay error, relative to that of a launch that reads nothing from DRAM,
-    float64 [n].
+    """Expected standard deviation of a launch's replay error (error because its simulation starts from a restored state of
+    caches and predictors), relative to that of a launch that reads nothing from DRAM, float64 [n].
 
     Formula: 1 + READING min(reads / (FULL_READS cycles), 1).
 

@@ -89,7 +89,8 @@ class SystematicErrors:
         return self._budget.with_errors(remaining)
 
     def beyond_budget(self) -> list[str]:
-        """Sentences on targets whose systematic error alone exceeds the budget, so that no sample can meet it.
+        """Sentences on targets whose systematic error (an error that all results share) alone exceeds the budget, so that no
+        sample can meet it.
 
         >>> errors = SystematicErrors(ErrorBudget(0.01), {})
         >>> errors.set({"cycles": Estimate.of(0.011, 0.004)})
@@ -105,7 +106,9 @@ class SystematicErrors:
         ]
 
     def widened(self, look: Look) -> Look:
-        """Copy of an interim analysis (end of a round of sampling) with the systematic errors added to its half-widths."""
+        """Copy of an interim analysis (end of a round of sampling) with the systematic errors, which all results share, added
+        to its half-widths.
+        """
         if not self.by_counter:
             return look
         assumption = (
@@ -125,7 +128,7 @@ class SystematicErrors:
         return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
     def unmet(self) -> list[str]:
-        """Sentence for the case that the budget is missed only because of systematic errors."""
+        """Sentence for the case that the budget is missed only because of systematic errors, which all results share."""
         if not self.by_counter or self._budget.bound == "none":
             return []
         errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))

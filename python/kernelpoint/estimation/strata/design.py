@@ -20,9 +20,9 @@ BLOCK = 1 << 20  # units that are summed at a time
 class Design:
     """Design of a stratified sample, made only from facts that are known without simulation. It is fixed before the first draw.
 
-    Unit i of stratum h is drawn if its random number u_i is at most a threshold of the stratum. So the sample of a stratum is a
-    simple random sample without replacement, given its size (Sarndal, Swensson, Wretman 1992, sections 3.3 and 3.7). Sizes only
-    grow, so each sample contains all earlier ones.
+    Launch i of stratum h is drawn if its random number u_i is at most a threshold of the stratum. So the sample of a stratum is
+    a simple random sample without replacement, given its size (Sarndal, Swensson, Wretman 1992, sections 3.3 and 3.7). Sizes
+    only grow, so each sample contains all earlier ones.
 
     Args:
         strata: int [N], stratum of each launch, from 0 to H - 1; -1: the launch is always simulated, and represents itself

@@ -54,8 +54,8 @@ class Inference:
         ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
         counters: names of the columns of `values`.
         looks: kind of each pass (round of sampling) so far; empty if no half-width can be stated.
-        sample: draws of the strata.
-        values: float64 [n, counters], results of the draws (sampled launches).
+        sample: sampled launches of the strata.
+        values: float64 [n, counters], results of the sampled launches.
         exact: float64 [e, counters], results of launches that are always simulated.
         ranges: parts of the run whose totals are targets, by target.
         paired: True if the counters are one counter in two runs over the same units, so that a combination is a change.

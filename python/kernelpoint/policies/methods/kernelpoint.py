@@ -66,10 +66,10 @@ class KernelPoint(Policy):
     Without predictions, groups are strata, nested in levels from coarse to fine:
 
     * traces: clusters of similar embeddings (else kernels); similar instruction counts; equal instruction sequences; equal
-    sequences with equal neighbours;
+      sequences with equal neighbours;
     * names and shapes: equal kernel; equal signature (kernel, grid, block, registers, shared memory); equal neighbours, one and
-    then two on each side, with, unless launches have still to be traced, the nearest launches whose kernels have several
-    signatures;
+      then two on each side, with, unless launches have still to be traced, the nearest launches whose kernels have several
+      signatures;
     * descriptions by a simulator: equal name; similar work; equal signature; equal neighbours.
 
     Cost-complexity pruning chooses the strata and their first sample sizes for the error budget (estimation.stratify). A random
@@ -79,9 +79,9 @@ class KernelPoint(Policy):
 
     * those whose trace cannot be read, or, without traces, that are not in the profile;
     * with a budget on misses or DRAM traffic: the first launch of each group of the last level but one, in each process,
-    because its caches are cold;
+      because its caches are cold;
     * where results are measured on a GPU, or launches have still to be traced, unless `assume: repetitive`: the first launch of
-    each signature, because a GPU loads and tunes a kernel then.
+      each signature, because a GPU loads and tunes a kernel then.
     """
 
     uses_budget: ClassVar[bool] = True

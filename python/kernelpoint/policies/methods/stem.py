@@ -104,15 +104,15 @@ class Stem(TimeClusters):
     Differences from the public artifact (STEM-AE):
 
     * Each cluster gets at least one sample, also when the cost of a split is computed. In the artifact, a cluster without
-    variance gets none and is missing from the total (6 to 17 % of the time in profiles in whole microseconds).
+      variance gets none and is missing from the total (6 to 17 % of the time in profiles in whole microseconds).
     * Eq. 6 is solved once for the clusters of all kernels. In the artifact it is solved for the two parts of each split only,
-    so that each kernel has its own budget.
+      so that each kernel has its own budget.
     * 2-means is solved exactly.
     * Launches without a time in the profile are simulated.
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Clusters by ROOT, with sample sizes by STEM."""
+        """Clusters of launches with similar times (ROOT), and their sample sizes (STEM)."""
         leaves = clusters_of(times, kernel, z_over_eps)
         N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
         return leaves, joint_sizes(N, mean, deviation, z_over_eps)
