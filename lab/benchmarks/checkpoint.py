@@ -29,7 +29,7 @@ TRIES = 200
 
 
 def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
-    """One random setting of a family's parameters, within its limits."""
+    """Random value of each size parameter of a kernel family, within its limits."""
     sizes = {}
     for name, (small, medium, _) in family.parameters.items():
         if name == "number":
@@ -46,7 +46,9 @@ def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
 
 
 def launches(family: Family, settings: int, seed: int, threads: int) -> Iterator[Launch]:
-    """`settings` launches of a family. Each is drawn until it is small enough, at most `TRIES` times."""
+    """Random launches of a kernel family, `settings` of them. Sizes are drawn again, at most `TRIES` times, until a launch is
+    small enough.
+    """
     for number in range(settings):
         random = generator(seed, f"training data {family.name}", number)
         for _ in range(TRIES):

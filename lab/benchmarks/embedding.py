@@ -41,7 +41,9 @@ from kernelpoint_lab.training.writing import write_checkpoint
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A list, its features by name, float64 [contents, width], and the cycles of its launches, float64 [N]."""
+    """Trace list of a benchmark: features of its distinct trace contents, float64 [contents, width], by name, and the cycles of
+    its N launches, float64 [N].
+    """
 
     scan: Launches
     features: Mapping[str, np.ndarray]
@@ -49,13 +51,15 @@ class Program:
 
     @cached_property
     def kernel(self) -> np.ndarray:
-        """int64 [contents]: kernel of each."""
+        """Number of the kernel of each distinct trace content, int64 [contents]."""
         return self.scan.names.numbers[self.scan.first_launches]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Draws of a run, and whether its interval contains the total; for `gcl` the error instead."""
+    """Result of a sampled run: number of sampled launches, and whether its interval contains the total. For the policy `gcl`,
+    which states no interval, the error of the total.
+    """
 
     draws: int
     right: float
@@ -70,7 +74,7 @@ def untrained(folder: Path) -> Path:
 
 
 def opcode_shares(scan: Launches) -> np.ndarray:
-    """float64 [contents, opcodes]: share of each opcode among executed instructions."""
+    """Share of each opcode among the executed instructions of each distinct trace content, float64 [contents, opcodes]."""
     result = np.zeros((len(scan.first_launches), len(SCHEMA.opcodes) + 1))
     for row, launch in enumerate(scan.first_launches):
         graph = build_graph(scan.traces[launch], DEFAULT_MAX_NODES)
@@ -81,7 +85,7 @@ def opcode_shares(scan: Launches) -> np.ndarray:
 
 
 def program(traces: str, gpu: str, checkpoints: Mapping[str, Path | str]) -> Program:
-    """Read a list: its launches, each feature of their traces, and their true cycles."""
+    """Read a trace list: its launches, each feature of their traces, and their true cycles."""
     scan = scan_launches(launch_paths(traces))
     units = scan.read.records["by_unit"][scan.read.of_streams].astype(float)
     features = {
@@ -96,7 +100,9 @@ def program(traces: str, gpu: str, checkpoints: Mapping[str, Path | str]) -> Pro
 
 
 def clustered(one: Program, feature: str) -> np.ndarray:
-    """Rows that a policy clusters in place of embeddings: the feature, or as many groups by chance as there are kernels."""
+    """Rows that a policy clusters in place of embeddings: the values of the named feature, or random groups, as many as there
+    are kernels.
+    """
     rows = one.features[feature]
     if feature != "by chance":
         return rows
@@ -105,7 +111,7 @@ def clustered(one: Program, feature: str) -> np.ndarray:
 
 
 def cells(one: Program, feature: str, budget: float, seed: int) -> Outcome:
-    """A run of the policy `kernelpoint` without predictions."""
+    """Make a sampled run with the policy `kernelpoint`, without predictions."""
     keys = {"fast_model": "off", "seed": seed, "error_budget": {"relative_error": budget}}
     policy = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", **keys}))
     people = replace(one.scan, seed=seed, embeddings=clustered(one, feature))
@@ -115,7 +121,7 @@ def cells(one: Program, feature: str, budget: float, seed: int) -> Outcome:
 
 
 def gcl(one: Program, feature: str, budget: float, seed: int) -> Outcome:
-    """A run of the policy `gcl`; its error in place of `right`."""
+    """Make a sampled run with the policy `gcl`, which states no bound; the result has the error of the total."""
     policy = Gcl(parse_config({"version": 1, "policy": "gcl", "seed": seed}))
     people = replace(one.scan, seed=seed, embeddings=clustered(one, feature))
     engine = Engine(policy.design(people), ErrorBudget(budget, bound="none"), "mean")

@@ -21,7 +21,7 @@ from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 
 
 def compare(lists: list[str]) -> None:
-    """Embed each list in both formats, and print how many streams each has."""
+    """Embed the launches of each list, written in two trace formats, and print the number of distinct instruction sequences."""
     names, owners, both = [], [], [[], []]
     for number, path in enumerate(lists):
         with tempfile.TemporaryDirectory() as folder:
@@ -46,8 +46,8 @@ def compare(lists: list[str]) -> None:
 
 
 def report(lists: list[str], names: np.ndarray, owners: np.ndarray, across: np.ndarray, within: np.ndarray) -> None:
-    """Print a row for each list: how alike the two embeddings of one stream are, and how often they are nearest
-    neighbours.
+    """Print a row for each list: how similar the embeddings of an instruction sequence from two trace formats are, and how
+    often they are nearest neighbours.
     """
     nearest = across.argmax(axis=0)
     own = np.arange(len(names))

@@ -41,7 +41,9 @@ SMALL = {
 
 
 def family_list(name: str, folder: Path, size: int, threads: int) -> None:
-    """Write `size` launches of a family in SHAPES sizes, drawn at random with shares that fall as 1 / rank."""
+    """Write a list of `size` launches of a kernel family. Sizes are drawn from SHAPES different ones, with probability
+    proportional to 1 / rank.
+    """
     folder.mkdir(parents=True)
     distinct, random = list(launches(FAMILIES[name], SHAPES, 0, threads)), generator(0, f"list of {name}")
     shares = 1.0 / (1.0 + random.permutation(SHAPES))
@@ -50,7 +52,9 @@ def family_list(name: str, folder: Path, size: int, threads: int) -> None:
 
 
 def write_lists(folder: Path, small: bool) -> None:
-    """The nine lists: workloads of 3,000 launches, training-step and the families of 1,000; a tenth if small."""
+    """Write nine trace lists: workloads of 3,000 launches, training-step and the kernel families of 1,000; a tenth of each if
+    `small`.
+    """
     size, threads = (100, THREADS // 4) if small else (1000, THREADS)
     for name in WORKLOADS:
         if not (folder / name / LIST).exists():
@@ -62,7 +66,7 @@ def write_lists(folder: Path, small: bool) -> None:
 
 
 def errors_of_gcl(workload: Workload) -> str:
-    """Row of the table for one workload: clusters of `gcl`, variation of cycles inside them, and both errors of the
+    """Row of a table for one workload: number of clusters of `gcl`, variation of cycles in them, and two errors of the
     total.
     """
     config = parse_config({"version": 1, "policy": "gcl", "seed": 0})

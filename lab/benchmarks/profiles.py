@@ -40,7 +40,7 @@ print(time.process_time() - start, peak(), least)
 
 @dataclass
 class Truth:
-    """Content that a reader has to find in a file: launches, nanoseconds, and events that are no launches."""
+    """Content of a file that a reader must return: number of launches, their nanoseconds, and number of other events."""
 
     launches: int = 0
     nanoseconds: float = 0.0
@@ -57,8 +57,9 @@ def launches(count: int) -> Iterator[tuple[int, str, int, int]]:
 
 
 def write_kineto(path: Path, size: int) -> Truth:
-    """Write for each launch a CPU operator, the CUDA call, the flow between them and the kernel; now and then a copy and a
-    memset."""
+    """Write a file as PyTorch's profiler does: for each launch a CPU operator, the CUDA call, the flow between them and the
+    kernel; copies and memsets at intervals.
+    """
     truth = Truth()
     with path.open("w") as file:
         file.write('{\n  "schemaVersion": 1,\n  "deviceProperties": [{"id": 0, "name": "synthetic"}],\n  "traceEvents": [\n')
@@ -93,7 +94,7 @@ def write_kineto(path: Path, size: int) -> Truth:
 
 
 def write_sqlite(path: Path, count: int) -> Truth:
-    """Tables as `nsys export --type sqlite` makes them; durations in ns."""
+    """Write a database with the tables of `nsys export --type sqlite`. Durations are in ns."""
     path.unlink(missing_ok=True)
     truth = Truth(left_out=2 * (count // 100))
     connection = sqlite3.connect(path)
@@ -123,7 +124,9 @@ def write_sqlite(path: Path, count: int) -> Truth:
 
 
 def write_gpu_trace(path: Path, count: int) -> Truth:
-    """`nsys stats --report cuda_gpu_trace --format csv`: durations in ns, a copy after every hundredth kernel."""
+    """Write a table as `nsys stats --report cuda_gpu_trace --format csv` does. Durations are in ns; a copy follows every
+    hundredth kernel.
+    """
     truth = Truth()
     with path.open("w") as file:
         file.write("Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
@@ -139,7 +142,9 @@ def write_gpu_trace(path: Path, count: int) -> Truth:
 
 
 def write_ncu(path: Path, count: int) -> Truth:
-    """`ncu --csv --page raw` with PKA's twelve metrics among sixty; durations in us."""
+    """Write a table as `ncu --csv --page raw` does: the twelve metrics that Principal Kernel Analysis uses among sixty.
+    Durations are in us.
+    """
     from kernelpoint.policies.methods.pka import COUNTERS
 
     metrics = ["gpu__time_duration.sum", *COUNTERS, *(f"sm__synthetic_metric_{n}.sum" for n in range(47))]
@@ -161,7 +166,9 @@ def write_ncu(path: Path, count: int) -> Truth:
 
 
 def read(path: Path, truth: Truth) -> tuple[float, float, float]:
-    """CPU seconds of a read, which must find what was written; KiB of its process at the peak and before the read."""
+    """Read a profile and check that it equals `truth`. Returns CPU seconds, and KiB of memory of the process at the peak and
+    before the read.
+    """
     done = subprocess.run([sys.executable, "-c", CHILD, str(path)], capture_output=True, text=True, check=True)
     found, cost = (line.split() for line in done.stdout.strip().splitlines()[-2:])
     wrong = abs(float(found[1]) - truth.nanoseconds) > 1e-9 * truth.nanoseconds

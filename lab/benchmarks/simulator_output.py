@@ -77,7 +77,7 @@ def amount(text: str) -> float:
 
 
 def values(path: Path) -> dict[str, float]:
-    """The last value of each `name = value` of an output."""
+    """Last value of each line `name = value` in a simulator's output, by name."""
     found: dict[str, float] = {}
     for line in path.read_text(errors="replace").splitlines():
         name, separator, value = line.partition(" = ")
@@ -87,7 +87,7 @@ def values(path: Path) -> dict[str, float]:
 
 
 def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
-    """Run upstream's get_stats.py on an output; the value that it finds for each regular expression."""
+    """Values that Accel-Sim's script get_stats.py extracts from an output, by regular expression."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "runs" / "app" / "NO_ARGS" / "GPU-SASS"
         folder.mkdir(parents=True)
@@ -124,7 +124,7 @@ def name_of(regex: str) -> str:
 
 
 def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
-    """Compare every statistic that get_stats.py reads from two outputs of Accel-Sim."""
+    """Compare every statistic that get_stats.py extracts between the full run and the sampled run of Accel-Sim."""
     stated = values(sampled)
     for regexes in sorted((tree / "util" / "job_launching" / "stats").glob("*.yml")):
         truth, found = scraped(tree, full, regexes), scraped(tree, sampled, regexes)
@@ -135,7 +135,7 @@ def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
 
 
 def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
-    """Compare AccelWattch's report: its average powers, weighted by the power samples of each launch."""
+    """Compare the average powers in AccelWattch's reports, weighted by the power samples of each launch."""
     samples, end = [], 0
     for line in out.read_text().splitlines():
         if line.startswith("gpu_sim_cycle = "):
@@ -158,7 +158,7 @@ def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
 
 
 def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
-    """Read every statistic in MacSim's `*.stat.out` files, by file and name."""
+    """Statistics in the `*.stat.out` files of MacSim, by file and name."""
     found = {}
     for path in sorted(folder.glob("*.stat.out")):
         for line in path.read_text(errors="replace").splitlines():
@@ -168,9 +168,7 @@ def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
 
 
 def of_macsim(full: Path, sampled: Path) -> Iterator[Row]:
-    """Compare every statistic of MacSim, except those that the sampled run marks as counts of its simulated launches
-    alone.
-    """
+    """Compare every statistic of MacSim, except those that the sampled run marks as counts over simulated launches only."""
     truth, sample = statistics_of(full), statistics_of(sampled)
     for (file, name), value in truth.items():
         if name == "EXE_TIME" or file.startswith("kernelpoint") or (file, name + "_SIMULATED") in sample:

@@ -33,7 +33,7 @@ from kernelpoint.journal import ValidationRecord, load_run
 
 
 class Simulator(NamedTuple):
-    """Command line of a simulator, and the reading of its output.
+    """Command line of a simulator, and patterns to read its output.
 
     Attributes:
         words: function of a list and of configuration files in the run's folder; returns the arguments of the program.
@@ -90,7 +90,7 @@ def last_launch(output: Path, simulator: Simulator) -> int:
 
 
 def sampled(command: list[str], option: str, folder: Path, budget: float, seed: int) -> dict[str, Any]:
-    """Make one sampled run, and return its record."""
+    """Make one sampled run with a simulator, and return its results as a record."""
     (folder / "kernelpoint.yaml").write_text(
         f"version: 1\npolicy: kernelpoint\nerror_budget: {{relative_error: {budget}}}\nseed: {seed}\n"
     )
@@ -117,7 +117,7 @@ def sampled(command: list[str], option: str, folder: Path, budget: float, seed: 
 def measure(
     simulator: Simulator, program: Path, name: str, trace_list: Path, configs: list[Path], given: argparse.Namespace
 ) -> dict[str, Any]:
-    """Make the full run of a list and, while it goes on, the sampled runs; return their record."""
+    """Make the full run of a list and, at the same time, sampled runs of it; return their results as a record."""
     command = [str(program), *simulator.words(trace_list, [file.name for file in configs])]
     runs = [(budget, seed) for budget, count in given.runs for seed in range(1, count + 1)]
     with tempfile.TemporaryDirectory() as scratch:

@@ -87,7 +87,7 @@ except SystemExit:
 
 
 def most_held() -> int:
-    """Largest memory that this process has held so far, in bytes."""
+    """Largest memory that this process has used so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
@@ -115,7 +115,7 @@ class Steps:
 
 
 def apart(name: str, code: str, **environment: str) -> None:
-    """Print the costs of Python code in a process of its own and its children, and the last line that it prints."""
+    """Print the processor time and memory that Python code needs in a new process, and the last line that it prints."""
     command, settings = [sys.executable, "-c", code + COSTS], {**os.environ, **environment}
     done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
     *said, costs = done.stdout.strip().splitlines()
@@ -240,7 +240,9 @@ def replay(options: argparse.Namespace, folder: Path) -> None:
 
 
 def host(options: argparse.Namespace, folder: Path) -> None:
-    """The embedded host's full run; the last line of its output is the number of warp instructions."""
+    """Measure the embedded host's simulation of all launches. The last line of its output is the number of warp
+    instructions.
+    """
     command = [str(host_program()), "-trace", options.source, "-config", options.gpu]
     for title in ("first run", "second run"):
         apart(title, HOST.format(command=command))

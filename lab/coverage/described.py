@@ -35,7 +35,7 @@ THREE_LINES = "version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0
 
 
 class Outcome(NamedTuple):
-    """Result of one run: launches simulated, estimated cycles, and their half-width."""
+    """Result of one sampled run: number of simulated launches, estimated cycles, and their half-width."""
 
     simulated: int
     estimate: float
@@ -114,7 +114,7 @@ def executing_simulator(folder: Path) -> Simulator:
 
 
 def in_python(launches: list[dict[str, Any]], cycles: Sequence[float], **abilities: bool) -> Simulator:
-    """Simulator in Python: `cycles` has the cost of each launch."""
+    """Simulator in Python. `cycles` has the cost of each launch; `abilities` are arguments of `kernelpoint.host`."""
 
     def run(seed: int, folder: Path) -> Outcome:
         budget = {"relative_error": 0.01, "confidence": 0.95}
@@ -130,7 +130,7 @@ def in_python(launches: list[dict[str, Any]], cycles: Sequence[float], **abiliti
 
 
 def deterministic(folder: Path) -> Simulator:
-    """Simulator in Python that declares launches with equal keys as equal."""
+    """Simulator in Python that declares the results of launches with equal keys as equal."""
     draw = random.Random(3)
     kinds = [draw.randint(1_000, 900_000) for _ in range(KINDS)]
     keys = [draw.randrange(KINDS) for _ in range(LAUNCHES)]
@@ -139,7 +139,7 @@ def deterministic(folder: Path) -> Simulator:
 
 
 def scalesim(folder: Path, **abilities: bool) -> Simulator:
-    """The GEMMs of examples/hosts/scalesim; each shape is simulated once for all runs. Not deterministic unless stated."""
+    """Simulator of the matrix products of examples/hosts/scalesim. Each shape is simulated once for all runs."""
     sys.path.insert(0, str(EXAMPLES / "hosts" / "scalesim"))
     decode = importlib.import_module("decode")
     launches = decode.gemms()
@@ -159,7 +159,7 @@ SIMULATORS = {made.__name__: made for made in (*IN_THE_TREE, scalesim, scalesim_
 
 
 def rows(names: Sequence[str], seeds: int) -> Iterator[tuple[Sequence[object], Numbers]]:
-    """Launches simulated, relative error and half-width of each run, and whether the bound contained the total."""
+    """Rows of a table of runs: launches simulated, relative error, half-width, and whether the bound contained the total."""
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             simulator = SIMULATORS[name](Path(folder))

@@ -73,7 +73,9 @@ def _told(profile: Program, heavy: np.ndarray, by: str) -> Program:
 
 
 def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
-    """Populations of a kind, one for every seed: values float64 [N], and the heavy launches, bool [N]."""
+    """Populations with a few heavy launches, one for each seed: values of the launches, float64 [N], and True for the heavy
+    ones, bool [N].
+    """
     by, choose = {**KINDS, **JUDGED}[name]
     random = generator(17, "heavy " + name)
     base, profile = program(random, **({"launches": 8000, "signatures": 90} if name in JUDGED else {}))
@@ -86,8 +88,8 @@ def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
 
 
 def numbers(name: str, eps: float, seeds: int) -> Numbers:
-    """Make the runs; numbers of each: bound right, share simulated, sentence wrong, heavy launch drawn, stated
-    probability.
+    """Make sampled runs of populations with heavy launches, and return for each: bound right, share simulated, sentence on the
+    heavy launch wrong, heavy launch drawn, stated probability.
     """
     for seed, (people, y, chosen) in zip(range(seeds), heavy(name), strict=False):
         run = people.run(ErrorBudget(eps), seed, cycles=y)

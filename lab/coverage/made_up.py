@@ -23,12 +23,12 @@ Change = Callable[[Launches, Random], np.ndarray]  # factors of the values
 
 
 def metadata(signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernels: int, block: np.ndarray | int = 1) -> Program:
-    """Make a program of which only names and shapes of launches are known.
+    """Make a program (table of launches) of which only names and shapes are known.
 
     Args:
-        grid: number of blocks of each launch.
+        grid: number of CTAs of each launch.
         kernel: number of the kernel name of each launch.
-        signature: number of the signature, stored as the number of registers.
+        signature: number of the signature (kernel and shape), stored as the number of registers.
     """
     one = np.ones(len(signature), dtype=np.int64)
     names = Texts(tuple(f"kernel{k}" for k in range(kernels)), kernel.astype(np.int32))
@@ -60,7 +60,9 @@ def _loop(random: Random, launches: int, kernels: int, body: int) -> np.ndarray:
 
 
 def synthetic(name: str) -> tuple[np.ndarray, Program]:
-    """6,000 launches of 20 signatures in loops of 60, unless said otherwise."""
+    """Synthetic population by name: values and names of 6,000 launches with 20 different shapes, in loops of 60, unless the
+    name says otherwise.
+    """
     random = generator(0, "coverage population " + name)
     N = 6000
     signature = _loop(random, N, 20, 60)
@@ -134,7 +136,9 @@ JUDGED: dict[str, tuple[dict[str, float], Change]] = {
 def program(
     random: np.random.Generator, launches: int = 6000, signatures: int = 70, layers: int = 12, spread: float = -4.0
 ) -> tuple[Launches, Program]:
-    """A program and its names and shapes; exp(spread) is the typical CoV of launches of one signature."""
+    """Random synthetic program with its names and shapes. exp(spread) is the typical coefficient of variation among launches of
+    one shape.
+    """
     layer, head, tail = (random.integers(0, signatures, n) for n in (14, 9, 5))
     step = np.concatenate([head, *[layer] * layers, tail])
     steps = [random.integers(0, signatures, 60), *[step] * (launches // len(step) + 1)]

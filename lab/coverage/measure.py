@@ -79,7 +79,7 @@ PLANTS = {"1 in 97 x3": (97, 3.0), "1 in 50 x1.5": (50, 1.5), "1 in 200 x3": (20
 
 
 def wrong_models(people: Population, counter: str) -> Iterator[Population]:
-    """The population with predictions made wrong on purpose."""
+    """The population with predictions that are wrong on purpose, one copy for each kind of error."""
     random, x, kernel = generator(0, "wrong models"), people.predictions[counter], people.kernel
     part = np.bincount(kernel, weights=x) / x.sum()
     big, middling = int(np.argmax(part)), int(np.argmin(np.abs(part - 0.05)))
@@ -133,7 +133,9 @@ def held(people: Population, eps: float, options: Namespace) -> Rows:
 
 
 def over_populations(table: Mapping[tuple[object, ...], np.ndarray]) -> None:
-    """The table of `held` over all its populations, for each budget from the loosest to the tightest."""
+    """Print a summary over all populations for each error budget: share of runs whose interval held the total, mean speedup,
+    and number of populations with a share below 0.95.
+    """
     names, budgets = (list(dict.fromkeys(label[k] for label in table)) for k in (0, 1))
     if len(names) == 1:
         return
@@ -185,8 +187,8 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
 
 
 def stated_share(look: Look) -> float:
-    """Largest share of the total that an interim analysis says unsampled kinds of launches may have; 0 if all launches
-    are sampled.
+    """Largest share of the total that a run states for kinds of launches that were never sampled; 0 if all launches are
+    sampled.
     """
     found = (re.search(r"never sampled make up at most ([\d.e+-]+) %", line) for line in look.assumptions)
     return max((float(match[1]) / 100.0 for match in found if match), default=0.0)
@@ -241,8 +243,11 @@ def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
 
 
 def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequence[float]:
-    """Compare two runs of one seed: is the paired interval right, its half-width and that of two separate bounds, their
-    ratio, the error, and the number of common launches.
+    """Compare two runs with the same seed.
+
+    Returns:
+        1 if the interval of the ratio is right, its half-width and that from separate bounds, their quotient, the error, and
+        the number of launches in both samples.
     """
     budget = ErrorBudget(eps)
     made = people.design(budget, seed)
@@ -266,7 +271,7 @@ def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> S
 
 @cache
 def with_list(people: Population, trace_list: str) -> Population:
-    """The population without predictions, known by its traces."""
+    """The population with its traces and without predictions."""
     return with_traces(people.name, people.y, known_from_traces(launch_paths(trace_list)))
 
 

@@ -46,7 +46,7 @@ Judged = tuple[float, float]  # harmonic mean of speedups, mean |error|
 
 
 def sampled(people: Population, design: Design) -> tuple[float, float]:
-    """Cycle speedup and signed error of one pass over a design."""
+    """Cycle speedup and signed relative error of one sample of a design."""
     engine = Engine(design, ErrorBudget(0.05, bound="none"), "mean")
     units = engine.wanted()
     engine.record_many(units, ("cycles",), people.y[units][:, None])
@@ -55,9 +55,7 @@ def sampled(people: Population, design: Design) -> tuple[float, float]:
 
 
 def judged(people: Population, design: Design, seeds: int) -> Judged:
-    """Judge a design by runs with different random numbers; returns the harmonic mean of the speedups and the mean
-    absolute error.
-    """
+    """Harmonic mean of the cycle speedups, and mean absolute error, of samples of a design with different random numbers."""
     redrawn = (replace(design, u=permanent_random_numbers(seed, 0, len(people.y))) for seed in range(seeds))
     speedups, errors = np.array([sampled(people, one) for one in redrawn]).T
     return float(1.0 / (1.0 / speedups).mean()), float(np.abs(errors).mean())
@@ -110,13 +108,15 @@ def sweep(budgets: Sequence[float], seeds: int) -> Iterator[tuple[Sequence[objec
 
 
 def known_times(people: Population, noise: float) -> Population:
-    """The population with its times as observed predictions, off by noise; one noise for all seeds."""
+    """The population with its true times, disturbed by a relative error `noise`, as predictions."""
     off = generator(0, f"times {people.name}").lognormal(0.0, noise, len(people.y))
     return replace(people, predictions={"cycles": Prediction(people.y * off, is_observed=True)})
 
 
 def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[float, float]:
-    """Share of right runs, and mean share of the total that they simulate."""
+    """Share of runs whose bound was right, and mean share of the total that they simulated, for a method that plans from
+    times.
+    """
     if method == "kernelpoint":
         runs = [people.run(ErrorBudget(eps), seed) for seed in range(seeds)]
         return float(np.mean([run.held() for run in runs])), float(np.mean([run.spent for run in runs]))
@@ -157,7 +157,7 @@ def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
 
 
 def repeated(eps: float, seeds: int) -> Iterator[tuple[Sequence[object], Numbers]]:
-    """A row for each list; numbers: speedup, error, launches simulated, clusters."""
+    """Rows of a table, one for each list: speedup, error, number of simulated launches, number of clusters."""
     kernels = generator(0, "kernels of a list").lognormal(9.0, 1.0, MADE_UP_KERNELS)
     profile = population(REPEATED_PROFILE)
     lists = {

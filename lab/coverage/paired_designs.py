@@ -28,14 +28,16 @@ CLUSTERS = {"own": np.arange(STRATA), "ten": np.arange(STRATA) % 10}
 
 @dataclass(frozen=True)
 class Reaction:
-    """Strata that react: `strata` of them, by `change` on average, with a spread of the same size."""
+    """Change between two configurations: the cycles of `strata` groups of launches change by `change` on average, with a
+    standard deviation of the same size.
+    """
 
     strata: int
     shape: str
     change: float
 
     def factors(self, random: np.random.Generator) -> np.ndarray:
-        """Factors by which the launches of the reacting strata change, float64 [strata, UNITS]."""
+        """Factor by which the cycles of each launch in the changing groups change, float64 [strata, UNITS]."""
         size = (self.strata, UNITS)
         shapes = {
             "even": lambda: random.normal(1.0, 0.5, size),
@@ -57,7 +59,9 @@ def population(reaction: Reaction, seed: int) -> np.ndarray:
 
 
 def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alpha: float = 0.05) -> tuple[bool, float]:
-    """True if the interval of one sample holds the ratio of the totals, and its half-width relative to the ratio."""
+    """True if the interval of one sample contains the ratio of the totals of two configurations; and the relative
+    half-width.
+    """
     random = np.random.default_rng(seed)
     drawn = np.argsort(random.random((STRATA, UNITS)), axis=1)[:, :draws]
     sample = Sample(np.repeat(np.arange(STRATA), draws), np.full(STRATA, UNITS), clusters)
@@ -68,7 +72,7 @@ def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alp
 
 
 def numbers(reaction: Reaction, draws: int, clusters: str, seeds: int) -> Numbers:
-    """For each sample: 1 if its 95 % interval holds the truth, else 0; its relative half-width."""
+    """For each sample: 1 if its 95 % interval contains the true ratio, else 0; and its relative half-width."""
     values = [population(reaction, seed) for seed in range(min(seeds, 20))]
     return (covered(values[seed % len(values)], draws, CLUSTERS[clusters], seed) for seed in range(seeds))
 

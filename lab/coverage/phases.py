@@ -51,7 +51,9 @@ def write(folder: Path) -> None:
 
 
 def compare(run: Run, full: Run) -> None:
-    """Print the subtotals of each depth, and how many of the stated intervals hold the full run's."""
+    """Print the subtotals of each level of ranges (phases, layers), and how many of the stated intervals contain those of the
+    full run.
+    """
     found: dict[int, list[tuple[bool, float, float, float]]] = {}
     for path, part in run.ranges.items():
         stated, truth = part.estimates["cycles"], full.ranges[path].estimates["cycles"].estimate

@@ -71,10 +71,10 @@ PROFILES = (
 
 
 class Run(NamedTuple):
-    """A finished run: its engine, its last interim analysis, and the true values.
+    """Finished sampled run with known true values.
 
     Attributes:
-        values: float64 [N] by counter, true values.
+        values: true value of each counter for each launch, float64 [N], by name.
     """
 
     engine: Engine
@@ -82,28 +82,30 @@ class Run(NamedTuple):
     values: Mapping[str, np.ndarray]
 
     def held(self, counter: str = "cycles") -> bool:
-        """True if the interval holds the total."""
+        """True if the confidence interval of the counter contains the true total."""
         return self.look.estimates[counter].contains(float(self.values[counter].sum()))
 
     def error(self, counter: str = "cycles") -> float:
-        """Relative error of the estimate."""
+        """Relative error of the counter's estimated total."""
         return self.look.estimates[counter].estimate / float(self.values[counter].sum()) - 1.0
 
     @property
     def spent(self) -> float:
-        """Share of the cycles that was simulated."""
+        """Share of the total cycles that was simulated."""
         y = self.values["cycles"]
         return float(y[self.engine.drawn()].sum() / y.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Population(Launches):
-    """Launches, their results y (cycles, or times), and the inputs of policies.
+    """Population of launches for measurements of coverage: true results y (cycles or times), and the inputs of sampling
+    policies.
 
     Attributes:
-        known: inputs of the shipped policy; None if it has predictions.
-        counters: truth of other counters, float64 [N] by name.
-        predictions: by counter, a Prediction or its mean; None: the policy runs without.
+        known: names, shapes and traces of the launches, as input of KernelPoint's policy; None if the population has
+            predictions.
+        counters: true values of other counters, float64 [N] by name.
+        predictions: prediction of each counter, or its mean; None: the policy runs without predictions.
         latency: constant part of the cycles of each launch; 0 if the simulator states none.
     """
 
@@ -120,11 +122,11 @@ class Population(Launches):
         return {**self.counters, "cycles": self.y}
 
     def with_trouble(self, trouble: str, seed_of: str) -> Population:
-        """The population with one kind of trouble added to its results; its covariates and predictions do not show it."""
+        """The population with one kind of disturbance added to its results, which neither covariates nor predictions show."""
         return replace(self, name=f"{self.name}, {trouble}", y=self.troubled(trouble, seed_of), counters={})
 
     def design(self, budget: ErrorBudget, seed: int) -> Design | AssistedDesign:
-        """The design of the shipped policy with that seed; with predictions kernels are the groups."""
+        """Design that KernelPoint's policy makes with this error budget and seed."""
         u = permanent_random_numbers(seed, 0, len(self.y))
         if self.predictions is not None:
             return replace(_assisted(self), u=u)
@@ -132,13 +134,13 @@ class Population(Launches):
         return _strata(self, *wanted).design(u, seed)
 
     def run(self, budget: ErrorBudget, seed: int, counters: tuple[str, ...] = ("cycles",), **changed: np.ndarray) -> Run:
-        """A run of the shipped policy; changed: other values of counters."""
+        """Make a sampled run with KernelPoint's policy. `changed` has other values of counters, by name."""
         engine, values = Engine(self.design(budget, seed), budget), {**self.values, **changed}
         return Run(engine, last_look(engine, counters, np.stack([values[name] for name in counters], axis=1)), values)
 
 
 def last_look(engine: Engine, counters: tuple[str, ...], values: np.ndarray) -> Look:
-    """Make passes until the budget is met or all units are drawn; returns the last interim analysis."""
+    """Sample until the error budget is met or all launches are drawn, and return the last estimates."""
     *_, look = passes(engine, counters, values)
     return look
 
@@ -199,7 +201,9 @@ def _unpack(archive: str, folder: Path) -> None:
 
 
 def known_from_traces(paths: Sequence[str]) -> Program:
-    """Launches as the shipped path knows them: traces scanned, every distinct stream embedded."""
+    """Read the launches of a trace list as a run does: traces are scanned, and every distinct instruction sequence is
+    embedded.
+    """
     scan = scan_launches(paths)
     return replace(scan, embeddings=embed_streams(scan.read))
 
@@ -218,7 +222,7 @@ def _known(workload: str) -> Program:
 
 @lru_cache(maxsize=32)
 def full_run(name: str) -> tuple[Program, dict[str, np.ndarray]]:
-    """Inputs of the launches, and the counters of each (float64 [N] by name)."""
+    """Launches of a full run with the inputs of policies, and the true counters of each, float64 [N], by name."""
     workload, gpu = name.split()
     folder = FOLDER / f"{workload}-{gpu}"
     journal = folder / "run.kpjournal"
@@ -234,12 +238,12 @@ def full_run(name: str) -> tuple[Program, dict[str, np.ndarray]]:
 
 
 def with_metadata(name: str, y: np.ndarray, light: Program) -> Population:
-    """A population of which names and shapes are known."""
+    """Population of which only names and shapes are known."""
     return Population(y, light.names.numbers, light.signature, name, replace(light, measured=True))
 
 
 def with_traces(name: str, y: np.ndarray, known: Program, counters: Mapping[str, np.ndarray] | None = None) -> Population:
-    """A population whose traces are known."""
+    """Population of which the traces are known."""
     return Population(y, known.names.numbers, known.stream_ids, name, known, counters or {})
 
 

@@ -37,7 +37,9 @@ LARGE = 0.05  # of the total
 
 
 def wrong_model(people: Population) -> Population:
-    """Predictions that are off by a level and a slope of each signature, and scatter by 3 %."""
+    """The population with predictions that have an error of level and slope for each kernel and shape, and random errors of 3
+    %.
+    """
     y, signature, random = people.y, people.signature, generator(0, "wrong model")
     level = random.lognormal(0.0, 0.15, int(signature.max()) + 1)
     smooth = np.bincount(signature, weights=y) / np.maximum(np.bincount(signature), 1)

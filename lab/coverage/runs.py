@@ -78,7 +78,7 @@ class Experiment(NamedTuple):
 def print_table(
     labels: Sequence[str], columns: Mapping[str, Show], rows: Iterable[tuple[Sequence[object], Numbers]]
 ) -> dict[tuple[object, ...], np.ndarray]:
-    """Print a table, each row as soon as its runs are done; the numbers of each row by its labels."""
+    """Print a table, each row as soon as its runs have ended. Returns the numbers of each row, by its labels."""
     print_row(*labels, *columns)
     print("|---" * (len(labels) + len(columns)) + "|", flush=True)
     table = {}

@@ -50,7 +50,7 @@ def census_of(paths: list[str]) -> Program:
 
 
 def spoiled(model: Program, names: np.ndarray, how: str | None) -> Program:
-    """Predictions made wrong on purpose: by a random factor for each launch (`noise`) or for each kernel (`kernels`)."""
+    """Predictions that are wrong on purpose, by a random factor for each launch (`noise`) or for each kernel (`kernels`)."""
     if how is None:
         return model
     random, cycles = np.random.default_rng(0), model.counters["cycles"]
@@ -97,7 +97,7 @@ def run(selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndar
 def one(
     census: Program, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
 ) -> Sequence[float]:
-    """Draw a selection, run it, and return its numbers in the order of COLUMNS."""
+    """Select launches to trace, make a sampled run of them, and return its numbers in the order of COLUMNS."""
     config = parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget.relative_error": eps}, "coverage")
     selection, _ = draw(census, config, spare, lambda line: None)
     first, met = selection.traced, []

@@ -29,11 +29,11 @@ class Launches:
 
     @property
     def place(self) -> np.ndarray:
-        """Place in the run, 0 to 1, float64 [N]."""
+        """Position of each launch in the run, from 0 to 1, float64 [N]."""
         return np.arange(len(self.y)) / len(self.y)
 
     def first(self, count: int, of: str = "signature") -> np.ndarray:
-        """Launches that are among the first `count` of their signature, or kernel, bool [N]."""
+        """True for the first `count` launches of each signature (kernel and shape) or of each kernel, bool [N]."""
         label = getattr(self, of)
         order = np.argsort(label, kind="stable")
         starts = np.flatnonzero(np.diff(label[order], prepend=label[order[0]] - 1))
@@ -42,11 +42,11 @@ class Launches:
         return rank < count
 
     def before(self, count: int) -> np.ndarray:
-        """Signature of the launch `count` places earlier, int [N]."""
+        """Signature (kernel and shape) of the launch that is `count` places before each launch, int [N]."""
         return np.concatenate((np.zeros(count, dtype=np.int64), self.signature[:-count]))
 
     def every(self, count: int, offset: int) -> np.ndarray:
-        """Launches `offset`, `offset + count`, and so on, bool [N]."""
+        """True for the launches `offset`, `offset + count`, and so on, bool [N]."""
         return np.arange(len(self.y)) % count == offset
 
     def every_step(self, steps: int, offset: int) -> np.ndarray:
@@ -58,7 +58,7 @@ class Launches:
         return np.arange(len(self.y)) % (steps * step) == offset
 
     def heavier_half(self) -> np.ndarray:
-        """Launches of the signatures that make up the heavier half of the total, bool [N]."""
+        """True for launches of the signatures (kernel and shape) that make up the larger half of the total, bool [N]."""
         sums = np.bincount(self.signature, weights=self.y)
         order = np.argsort(-sums)
         inside = np.zeros(len(sums), dtype=bool)
@@ -67,7 +67,7 @@ class Launches:
         return inside[self.signature]
 
     def troubled(self, trouble: str, seed_of: str) -> np.ndarray:
-        """Values float64 [N] after one kind of disturbance; `seed_of`: name of the random numbers."""
+        """Values of the launches after one kind of disturbance, float64 [N]. `seed_of` is the name of the random numbers."""
         return self.y * TROUBLE[trouble](self, generator(0, f"trouble {seed_of}"))
 
 

@@ -22,7 +22,7 @@ KINDS = ("assisted", "stratified")  # with predictions; from names alone
 
 
 def values(seed: int, units: int, trouble: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Groups, predictions and values of units of a random population."""
+    """Groups, predictions and values of the launches of a random population with one kind of disturbance."""
     random = generator(seed, "nested")
     group = random.integers(0, int(random.integers(2, 12)), units)
     count = int(group.max()) + 1
@@ -54,7 +54,9 @@ def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float
 
 
 def numbers(kind: str, eps: float, trouble: str, seeds: int, units: int) -> Numbers:
-    """For each run: 1 if the interval holds the total, else 0; share simulated, draws, passes, relative error."""
+    """Numbers of each run: 1 if the interval contains the total, else 0; share simulated, sampled launches, rounds of sampling,
+    relative error.
+    """
     for seed in range(seeds):
         group, x, y = values(seed, units, trouble)
         engine = engine_of(kind, group, x, seed, eps)

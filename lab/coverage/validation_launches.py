@@ -40,7 +40,7 @@ SHORT = 60  # launches of a list of which the same may be drawn more than once: 
 
 @dataclass(frozen=True)
 class Replayed:
-    """Cycles from real and from replayed state, and reads from DRAM; float64 [N] each."""
+    """Cycles of each launch with real and with restored caches, and its reads from DRAM, float64 [N] each."""
 
     kept: np.ndarray
     replayed: np.ndarray
@@ -59,7 +59,7 @@ class Replayed:
 
 
 def synthetic(count: int = 300) -> dict[str, Replayed]:
-    """Populations whose replay errors are known; three launches of ten read from DRAM."""
+    """Synthetic populations with known errors of restored caches. Three launches of ten read from DRAM."""
     numbers = generator(1, "run-ups coverage")
     cycles = numbers.uniform(5000.0, 9000.0, count)
     busy = np.where(numbers.random(count) < 0.3, numbers.uniform(0.1, 1.0, count), 0.0)
@@ -87,7 +87,9 @@ def synthetic(count: int = 300) -> dict[str, Replayed]:
 
 
 def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[float, float, int]:
-    """Replay error of the drawn launches, what validation launches state of it, and how many there are."""
+    """True error of restored caches in the drawn launches, the error that the run states for it, and the number of launches
+    simulated to measure it.
+    """
     numbers = generator(seed, "run-ups coverage", count)
     total = len(launches.kept)
     drawn = numbers.choice(total, count, replace=total < SHORT)
