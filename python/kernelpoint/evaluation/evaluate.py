@@ -120,8 +120,8 @@ class Inputs:
         self._designs: dict[tuple[object, ...], tuple[Design | AssistedDesign, float]] = {}
 
     def program(self, policy: type[Policy], config: Config) -> tuple[Program, frozenset[Need], bool]:
-        """Program (table of launches) with the inputs that a policy needs, the kinds of these inputs, and True if they contain
-        the true times.
+        """Program (table of launches) with the inputs that a policy needs; the kinds of these inputs; and True if the program
+        contains the true times.
         """
         profile, sees_truth = self._profile(policy)
         predictions, traces = self.workload.program.predictions, len(self.workload.program.traces) > 0

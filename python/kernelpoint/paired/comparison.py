@@ -399,7 +399,9 @@ def is_predicted(run: Run) -> bool:
 
 
 def predicts_traced(run: Run) -> bool:
-    """True if only some launches of the run were traced, and its design uses predictions of these (two-phase sampling)."""
+    """True if only some launches of the run were traced, and its design uses predictions of the traced launches (two-phase
+    sampling).
+    """
     return run.frozen.strata is None and run.setting("selection") is not None
 
 

@@ -54,8 +54,8 @@ def shortest_list(config: ReplayConfig) -> int:
 
 @dataclass(frozen=True)
 class ValidationChain:
-    """Consecutive launches, the last of which is compared with its result from restored caches. `chance` is the probability
-    that this last launch is chosen first.
+    """Consecutive launches, simulated one after another. The result of the last one is compared with its result from restored
+    caches, to measure the error of restoring. `chance` is the probability that this last launch is chosen first.
     """
 
     launches: range

@@ -97,7 +97,7 @@ class TextFormat(ProfileFormat):
     """Base class of profile formats that are text, plain or compressed."""
 
     def read(self, path: Path, device: int | None) -> Program:
-        """Open the file as text and call `read_text`."""
+        """Open the file as text, and read its profile with `read_text`."""
         with open_text(path) as file:
             return self.read_text(file, str(path), device)
 

@@ -540,7 +540,7 @@ class Program:
         return replace(self, labels=light.labels, label=light.label, stream=light.stream)
 
     def with_times_of(self, profile: Program) -> Program:
-        """Program with the names, shapes, times and counters of a profile. Row i of both must be the same launch. Launches that
+        """Program with the names, shapes, times and counters of a profile. Row i of the profile must be launch i. Launches that
         the simulator describes keep their names and shapes.
         """
         columns = ["stream", "source", "duration", "start", "counters", "calls", "graph_nodes", "ranges"]

@@ -50,8 +50,8 @@ class Selection(Plan):
 
     @property
     def strata(self) -> Design:
-        """Stratified design of the selection. No launch has a prediction before tracing, which the other kind of design
-        needs.
+        """Design of the selection, which is a stratified one. The other kind of design needs predictions, and no launch has a
+        prediction before tracing.
         """
         assert isinstance(self.design, Design)
         return self.design

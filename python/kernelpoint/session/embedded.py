@@ -16,7 +16,8 @@ from typing import NoReturn
 
 
 class HostStream(io.TextIOBase):
-    """Text stream that passes what Python code prints to the simulator, line by line, so that all output keeps its order.
+    """Text stream for the output of Python code inside a simulator. Each printed line goes to the simulator's own output
+    function, so that all output keeps its order.
 
     Example:
         >>> lines = []

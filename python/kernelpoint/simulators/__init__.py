@@ -185,7 +185,7 @@ def simulator(name: str) -> Simulator:
 
 
 def simulator_of(paths: Sequence[str]) -> Simulator:
-    """Simulator that reads traces in the format of the first path; `DEFAULT` without paths.
+    """Simulator that reads traces in the format of the first path. Without paths, the default simulator.
 
     >>> simulator_of(["Kernel7/trace.txt"]).title, simulator_of([]).title
     ('MacSim', 'Accel-Sim')

@@ -50,7 +50,7 @@ Key = tuple[str, str, str, str]  # range, kernel, grid, block
 
 
 class Times(Export):
-    """Export as a table of times by kernel, grid and block, as CSV or Parquet."""
+    """Export as a table (CSV or Parquet) of the times of each kernel, grid and block."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
         """Write the table of times by kernel, grid and block. Returns a sentence on its content.
