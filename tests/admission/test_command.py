@@ -45,6 +45,15 @@ def test_sound_files_of_every_form_are_called_sound(tmp_path):
     assert done.stdout.count(": sound") == len(FORMS)
 
 
+def test_a_processed_list_is_a_list_whatever_its_name(tmp_path):
+    (tmp_path / "kernel-1.traceg").write_text(TRACE)
+    names = {"mine.txt": "kernel-1.traceg\n", "copies": "MemcpyHtoD,0x7f00,64\n" * 2 + "./kernel-1.traceg\n"}
+    for name, text in names.items():
+        (tmp_path / name).write_text(text)
+    done = checked(*(tmp_path / name for name in names))
+    assert done.returncode == SOUND and done.stdout.count(": list, 1 launches: sound") == 2, done.stdout
+
+
 def test_a_cut_file_is_never_called_sound(tmp_path):
     for name in ("kernel-1.traceg", "trace.json"):
         text = FORMS[name]

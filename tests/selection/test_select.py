@@ -39,7 +39,7 @@ def test_ranges_name_each_launch_once_in_values_that_are_short_enough(wanted, mo
 def test_macsims_sample_holds_every_stratum_with_its_size():
     strata = np.array([0, 1, 0, -1, 1, 0, -1])
     traced = np.array([True, True, False, True, True, True, True])
-    lines = sampled_kernels(strata, traced, 0).splitlines()[2:]
+    lines = sampled_kernels(np.arange(7), strata, traced).splitlines()[2:]
     assert lines == ["2 2 3 6", "3 2 0 5", "2 2 1 4"]  # size of the stratum, launches to trace, their numbers
 
 
@@ -86,6 +86,8 @@ def test_a_damaged_selection_is_refused(census, tmp_path):
         ("design_strata", lambda a: a + 10_000),
         ("design_strata", lambda a: a[:-1]),
         ("design_first_sizes", lambda a: a[:1]),
+        ("design_first_sizes", lambda a: a * 0 - 1),
+        ("design_clusters", lambda a: a + 2**30),
         ("labels_names", lambda a: a + 99),
         ("labels_shapes", lambda a: a[:, :5]),
         ("launch_label", lambda a: a[:5]),

@@ -10,6 +10,8 @@ namespace {
 
 // Model: what MacSim charges for an NVBit instruction without memory, and the stages before it.
 constexpr double kInteger = 25, kFloat = 19;
+// Caches of MacSim's shipped params.in, where options leave them open: parts of the last level, bytes of a line.
+constexpr double kParts = 12, kLineSize = 128;
 
 void set_core(Options& options, GpuConfig& config) {
     config.sms = whole(options.number("num_sim_small_cores", options.number("num_sim_cores", config.sms)), 1, 1024);
@@ -33,25 +35,21 @@ void set_core(Options& options, GpuConfig& config) {
     config.unit(Unit::control).latency = whole(kInteger + stages, 1, kMost);
 }
 
-void set_memory(Options& options, GpuConfig& config) {
+void set_memory(Options& options, const replay::CacheInfo& caches, GpuConfig& config) {
     const auto clock = [&](const char* key, double otherwise) {
         const double found = options.number(key, otherwise);
         if (found <= 0) options.refuse(key, "a clock above 0");
         return found;
     };
     const double gpu = clock("clock_gpu", 1.5), llc = clock("clock_llc", 1), memory = clock("clock_mc", 0.8);
-    const auto cache = [&](const std::string& level, double copies, uint32_t& size, uint32_t& ways) {
-        set_cache(size, ways, copies * options.number(level + "_num_set", 64), options.number(level + "_assoc", 8),
-                  options.number(level + "_line_size", 64));
-    };
-    cache("l1_small", 1, config.l1_size, config.l1_ways);
-    config.l1_latency = whole(options.number("l1_small_latency", 3), 1, kMost);
+    set_cache(config.l1_size, config.l1_ways, caches.l1_sets, caches.l1_ways, options.number("l1_small_line_size", kLineSize));
+    config.l1_latency = caches.l1_latency;
     config.l1_invalidate_at_launch = 0;
     config.l1_unified_size = 0;
-    const double banks = options.number("num_llc", 1) * options.number("llc_num_bank", 4);
-    cache("llc", options.number("num_llc", 1), config.l2_size, config.l2_ways);
-    config.l2_latency = whole(options.number("llc_latency", 25) * gpu / llc, 0, kMost);
-    config.l2_banks = whole(banks, 1, 1024);
+    set_cache(config.l2_size, config.l2_ways, caches.last_level_sets, caches.last_level_ways,
+              options.number("llc_line_size", kLineSize));
+    config.l2_latency = whole(caches.last_level_latency * gpu / llc, 0, kMost);
+    config.l2_banks = whole(options.number("num_llc", kParts) * options.number("llc_num_bank", 4), 1, 1024);
     config.l2_interval = whole(gpu / llc, 1, 1000);
     const double channels = options.number("dram_num_mc", 1) * options.number("dram_num_channel", 1);
     config.dram_channels = whole(channels, 1, 1024);
@@ -74,7 +72,7 @@ replay::SmInfo cores_of(Options& options) {
     caches.l1_sets = whole(options.number("l1_small_num_set", caches.l1_sets), 1, 1 << 12);
     caches.l1_ways = whole(options.number("l1_small_assoc", caches.l1_ways), 1, 1 << 8);
     caches.l1_latency = most("l1_small_latency", caches.l1_latency);
-    caches.last_level_sets = whole(options.number("num_llc", 12) * options.number("llc_num_set", 128), 1, 1 << 16);
+    caches.last_level_sets = whole(options.number("num_llc", kParts) * options.number("llc_num_set", 128), 1, 1 << 16);
     caches.last_level_ways = whole(options.number("llc_assoc", caches.last_level_ways), 1, 1 << 8);
     caches.last_level_latency = most("llc_latency", caches.last_level_latency);
     return cores;
@@ -179,7 +177,7 @@ public:
         const replay::SmInfo cores = cores_of(options);
         Derived derived{base, name(), {}, {}, cores, hash_of(cores)};
         set_core(options, derived.config);
-        set_memory(options, derived.config);
+        set_memory(options, cores.caches, derived.config);
         derived.not_modelled = not_modelled(options);
         return derived;
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from kernelpoint.repeated import Texts
 from kernelpoint.traces import ArtefactCache, is_list_name, read_trace_list, scan_launches
 
 NAMED, REFUSED = 1, 2  # exit codes
+_LIST = re.compile(r"nvbit\s|(?:Memcpy[^\n]*\n)*\S*kernel-\d\S*\.trace[gz]")  # beginning of a list of processed traces
 
 
 def check(
@@ -71,20 +73,19 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
 
 def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
     """Recognise an input; returns its kind, its number of launches, and its findings."""
-    if path.is_dir() or is_list_name(path):
+    is_list, is_trace = path.is_dir() or is_list_name(path), ".trace" in path.name or path.name == "trace.txt"
+    if not (is_list or is_trace):
+        try:
+            text = beginning_of(path).text
+        except (OSError, EOFError) as error:
+            raise TraceError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+        is_list, is_trace = _LIST.match(text) is not None, text.startswith("-kernel name")
+    if is_list:
         return _of_list(read_trace_list(path), architecture)
-    if not _is_trace(path):
-        profile = read_profile(path)
-        return "profile", profile.size, findings_of(profile)
-    return _of_list(Program((1,), traces=Texts.of([str(path)])), architecture)
-
-
-def _is_trace(path: Path) -> bool:
-    """True if the name or the first bytes of a file are those of a trace."""
-    try:
-        return ".trace" in path.name or path.name == "trace.txt" or beginning_of(path).text.startswith("-kernel name")
-    except (OSError, EOFError) as error:
-        raise TraceError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+    if is_trace:
+        return _of_list(Program((1,), traces=Texts.of([str(path)])), architecture)
+    profile = read_profile(path)
+    return "profile", profile.size, findings_of(profile)
 
 
 def _of_list(listed: Program, architecture: int) -> tuple[str, int, list[Finding]]:

@@ -18,7 +18,7 @@ class Console(rich.console.Console):
 
     def __init__(self, stderr: bool = False, **settings: Any) -> None:
         stream = unfiltered(sys.stderr if stderr else sys.stdout)
-        super().__init__(**{"file": stream, "stderr": stderr, "markup": False, **settings})
+        super().__init__(**{"file": stream, "stderr": stderr, "markup": False, "emoji": False, **settings})
         self.push_render_hook(_PlainText())
 
 

@@ -73,7 +73,7 @@ def check_begin(data: bytes, name: str) -> None:
     if not data.startswith(BEGIN):
         what = "an archive, as plans, selections and packs are" if data.startswith(b"PK") else f"begins {data[:40]!r}"
         raise JournalError(f"{name} is not a journal ({what}); it is left alone: name a .kpjournal")
-    version = data[len(BEGIN) :].split(b",")[0][:20].decode(errors="replace")
+    version = data[len(BEGIN) :].split(b",")[0].split(b"}")[0][:20].decode(errors="replace")
     raise JournalError(
         f"{name}: expected a journal of format version {FORMAT_VERSION}, got version {version}; read it with the KernelPoint "
         "that wrote it, or start a new run with another `journal:` or `resume: never`"

@@ -175,7 +175,7 @@ FORMATS: Registry[ProfileFormat] = Registry(
 # Beginnings of files that are given in the place of a profile -> what to do.
 _NSYS = "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`"
 _PACKED = "packed by another program than gzip or xz, or twice: unpack it"
-_LIST = "a list of traces: post-traces-processing writes kernelslist.g of it"
+_LIST = "a list of traces, not times of launches; post-traces-processing makes kernelslist.g of a list of raw traces"
 FOREIGN = {
     b"version https://git-lfs": "this is a pointer of Git LFS, not the file: fetch it with `git lfs pull`",
     b"QDSTRM": _NSYS,

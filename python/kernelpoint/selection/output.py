@@ -71,10 +71,8 @@ def write_output(
         old.unlink()
     selection.save(folder / NAME)
     tracer, counted = tracers()[selection.program.tracer], np.asarray(selection.program.numbers)
-    strata = np.full(int(counted.max()) - tracer.first + 1, -1, dtype=np.int64)
-    strata[counted - tracer.first] = np.asarray(selection.strata.strata)
-    now = np.zeros(len(strata), dtype=bool)
-    now[(selection.numbers if numbers is None else numbers) - tracer.first] = True
+    distinct, last = np.unique(counted[::-1], return_index=True)
+    strata, now = np.asarray(selection.strata.strata)[::-1][last], selection.numbers if numbers is None else numbers
     script = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables) + tracer.script
     script += _JOIN.format(earlier=f"{shlex.quote(str(earlier))} " if earlier else "", joined=JOINED)
     if np.array_equal(counted, np.arange(len(counted)) + tracer.first):
@@ -82,7 +80,7 @@ def write_output(
     else:
         script += _EXPAND.format(joined=JOINED, name=NAME)
         script += _END.format(lists="program", what="program", whose="its", name=NAME)
-    texts = {**tracer.input_files(strata, now), SCRIPT: script}
+    texts = {**tracer.input_files(distinct, strata, np.isin(distinct, now)), SCRIPT: script}
     for name, text in texts.items():
         files.write_output(folder / name, text)
     (folder / SCRIPT).chmod(0o755)

@@ -72,9 +72,9 @@ class Tracer:
         census: profile format of the tracer's census.
         tool: file name of the tracer's shared library.
         variables: environment variables in the usage line of the script.
-        input_files: function of the strata (int [N], group of each launch that is sampled separately, -1 for launches that are
-            always simulated) and the launches to trace (bool [N]); returns name and text of each file that selects these
-            launches for the tracer.
+        input_files: function of the tracer's numbers (int [N], ascending), the strata (int [N], group of each launch that is
+            sampled separately, -1 for launches that are always simulated) and the launches to trace (bool [N]); returns name
+            and text of each file that selects these launches for the tracer.
         script: lines of a shell script that trace the launches selected by `input_files` into folders `run-*/traces`.
         list_name: file name of the tracer's lists.
         list_head: lines of a list before its launches.
@@ -87,7 +87,7 @@ class Tracer:
     census: Any
     tool: str
     variables: str
-    input_files: Callable[[np.ndarray, np.ndarray], dict[str, str]]
+    input_files: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, str]]
     script: str
     list_name: str
     list_head: tuple[str, ...] = ()

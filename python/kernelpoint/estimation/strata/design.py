@@ -102,8 +102,12 @@ class Design:
             raise ConfigError("design.u must lie in [0, 1)")
         if self.x is not None and not np.isfinite(self.x).all():
             raise ConfigError("design.x must be finite")
-        if self.clusters is not None and strata and self.clusters.min() < 0:
-            raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
+        if strata and self.first_sizes.min() < 0:
+            raise ConfigError(f"design.first_sizes has {self.first_sizes.min()}; allowed: 0 or more")
+        if self.clusters is not None and strata and not 0 <= self.clusters.min() <= self.clusters.max() < units:
+            raise ConfigError(
+                f"design.clusters has values from {self.clusters.min()} to {self.clusters.max()}; allowed: 0 to {units - 1}"
+            )
         for name in ("allowance", "slow_excess"):
             if not 0.0 <= (value := getattr(self, name)) < math.inf:
                 raise ConfigError(f"design.{name}: {value} is not allowed; give a finite number, 0 or more")

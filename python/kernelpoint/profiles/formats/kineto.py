@@ -117,11 +117,11 @@ def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> i
     if not math.isfinite(begin):
         duration = math.nan  # a kernel without a place on the clock is one without a time
     order = correlation_of(event)
-    if not event.get("name"):
+    if not event.get("name") or not isinstance(event["name"], str):
         raise ProfileError(f"{where}: the kernel at ts {event['ts']} has no name")
     grid, block = (shape(str(size), where) if size is not None else (0, 0, 0) for size in map(about.get, ("grid", "block")))
     builder.add(
-        str(event["name"]),
+        event["name"],
         grid,
         block,
         integer(about.get("registers per thread")),
@@ -169,7 +169,7 @@ def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
             if end == len(text):
                 raise ValueError  # the event may go on in the next chunk
         except ValueError:
-            more = file.read(CHUNK)
+            more = file.read(max(CHUNK, len(text) - position))  # twice as much: a long event is decoded a few times only
             if not more or len(text) - position > LARGEST_EVENT:
                 raise ProfileError(
                     f"{source}: the file ends or is damaged inside an event that begins {text[position : position + 60]!r}"

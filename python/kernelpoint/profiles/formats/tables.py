@@ -165,6 +165,8 @@ class Tables(TextFormat):
         (read.long if table.metrics else read.wide)(rows)
         if table.is_numbered and (repeated := len(read.orders) - len(np.unique(read.orders))):
             builder.remark("several-runs", repeated, place=source)
+        if "trace" in table.columns and (missing := max(read.orders, default=-1) + 1 - len(builder)) > 0:
+            builder.remark("missing-results", missing, place=f"{missing:,} numbers up to {max(read.orders):,}")
         if read.states_times and read.untimed == len(builder):
             builder.remark("unknown-durations", len(builder), place=source)
         if errors:

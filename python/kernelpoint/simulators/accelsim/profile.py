@@ -62,9 +62,9 @@ class AccelSimOutput(TextFormat):
             if key == "Processing kernel":
                 headers.append({"trace": Path(value).name})
             elif key == "launching kernel name":
-                uid = re.search(r"uid: (\d+)", value)
-                if uid and headers:
-                    launched[int(uid.group(1))] = headers[len(launched)] if len(launched) < len(headers) else {}
+                named = re.search(r"uid: (\d+)", value)
+                if named and headers:
+                    launched[int(named.group(1))] = headers[len(launched)] if len(launched) < len(headers) else {}
             elif key.startswith("-"):
                 if headers:
                     headers[-1][key] = value
@@ -73,8 +73,10 @@ class AccelSimOutput(TextFormat):
             elif result:
                 result[key] = value
                 if key == "kernel_launch_uid":
-                    repeated += int(value) in results
-                    results[int(value)] = result
+                    if (uid := int(value)) < 1:
+                        raise ProfileError(f"{source}:{last}: kernel_launch_uid: got {uid}; allowed: 1 or more")
+                    repeated += uid in results
+                    results[uid] = result
         if missing := max(results, default=0) - len(results):
             first = next(uid for uid in range(1, len(results) + 2) if uid not in results)
             builder.remark("missing-results", missing, place=f"launch {first}")

@@ -47,9 +47,8 @@ def kernel_ranges(numbers: np.ndarray, most: int = MOST_CHARACTERS) -> list[str]
     return [" ".join(run) for run in runs]
 
 
-def _input_files(strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
-    runs = kernel_ranges(np.flatnonzero(traced) + FIRST)
-    return {f"kernel_range-{number}.txt": text + "\n" for number, text in enumerate(runs, 1)}
+def _input_files(numbers: np.ndarray, strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
+    return {f"kernel_range-{run}.txt": text + "\n" for run, text in enumerate(kernel_ranges(numbers[traced]), 1)}
 
 
 TRACER = Tracer(

@@ -13,18 +13,18 @@ SAMPLED_KERNEL_INFO=$here/{SAMPLE} TRACE_PATH=$here/run-1/traces OVERWRITE=1 CUD
 """
 
 
-def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
+def sampled_kernels(numbers: np.ndarray, strata: np.ndarray, traced: np.ndarray) -> str:
     """Text of the file `SAMPLED_KERNEL_INFO`, which selects launches for MacSim's tracer.
 
     After two header lines there is one line for each stratum (group of launches sampled separately): number of its launches,
     number of traced ones, and their tracer's numbers. Launches that are always simulated come first, as one stratum.
 
     Args:
+        numbers: int [N], the tracer's number of each launch.
         strata: int [N], stratum of each launch; -1 for launches that are always simulated.
         traced: bool [N], True for launches to trace.
-        first: number that the tracer gives the first launch.
 
-    >>> print(sampled_kernels(np.array([-1, 0, 0, 0]), np.array([True, True, False, True]), 0), end="")
+    >>> print(sampled_kernels(np.arange(4), np.array([-1, 0, 0, 0]), np.array([True, True, False, True])), end="")
     launches to trace, made by kernelpoint select
     cluster_size sample_size launches
     1 1 0
@@ -38,7 +38,7 @@ def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
         if len(group):
             stratum = int(strata[group[0]])
             size = len(group) if stratum < 0 else int(sizes[stratum + 1])
-            lines.append(" ".join(map(str, [size, len(group), *(group + first).tolist()])))
+            lines.append(" ".join(map(str, [size, len(group), *numbers[group].tolist()])))
     return "\n".join(lines) + "\n"
 
 
@@ -47,7 +47,7 @@ TRACER = Tracer(
     census=MacSimCensus,
     tool="main.so",
     variables="",
-    input_files=lambda strata, traced: {SAMPLE: sampled_kernels(strata, traced, FIRST)},
+    input_files=lambda numbers, strata, traced: {SAMPLE: sampled_kernels(numbers, strata, traced)},
     script=SCRIPT,
     list_name="kernel_config.txt",
     list_head=("nvbit", "14", "-1"),
