@@ -7,16 +7,13 @@ import pytest
 CALLS = ("open", "launch:0", "complete:0", "next:first", "finish")
 
 
-def test_an_unsampled_run_maps_no_python(host):
-    assert host("load", "maps").one("maps") == "none"
-
-
-def test_a_refused_host_information_maps_no_python(host):
-    assert host("names:NULL", "open", "maps").one("maps") == "none"
-
-
-def test_opening_maps_python(host):
-    assert host("open", "maps").one("maps") == "libpython"
+@pytest.mark.parametrize(
+    ("calls", "mapped"),
+    [(["load"], "none"), (["names:NULL", "open"], "none"), (["open"], "libpython")],
+    ids=["an unsampled run", "a refused host", "a run"],
+)
+def test_only_a_run_that_opens_maps_python(host, calls, mapped):
+    assert host(*calls, "maps").one("maps") == mapped
 
 
 def test_extension_modules_import_although_the_plugin_is_local(host):

@@ -19,9 +19,11 @@ PARTS = {
     "the package": ("import kernelpoint", "numpy torch yaml pydantic"),
     "traces": ("import kernelpoint.traces", "torch scipy sklearn typer rich pydantic yaml"),
     "a run of one process": (
-        "import kernelpoint.session.boundary",
-        "dask distributed tornado kernelpoint.coordinator kernelpoint.session.worker",
+        "import kernelpoint.session.boundary; from kernelpoint.policies.registry import load_policy; load_policy('random')",
+        "dask distributed tornado torch sklearn scipy typer rich pandas vl_convert kernelpoint_lab kernelpoint.coordinator "
+        "kernelpoint.session.worker",
     ),
+    "the help of plan": ("from kernelpoint.cli import command; command('plan')", "numpy pydantic rich kernelpoint.estimation"),
     "clusters by thresholds": (
         "import numpy; from kernelpoint.clustering import threshold_clusters; threshold_clusters(numpy.eye(3), 0.25)",
         "sklearn scipy torch",

@@ -195,15 +195,16 @@ def test_an_ambiguous_anchor_is_refused_with_every_place(checkout):
         tree_of(checkout).apply()
 
 
-def test_a_statement_without_braces_is_refused(checkout):
-    rewrite(driver(checkout), lambda text: re.sub(r"(\w+->cycle\(\);)", r"if (true)\n \1", text))
-    with pytest.raises(PatchError, match=r"progress.*needs braces"):
-        tree_of(checkout).apply()
-
-
-def test_a_statement_that_shares_its_line_is_refused(checkout):
-    rewrite(driver(checkout), lambda text: re.sub(r"(\w+->launch\(\w+\);)", r"int x = 0; \1", text))
-    with pytest.raises(PatchError, match="stands on the same line"):
+@pytest.mark.parametrize(
+    ("statement", "changed", "reason"),
+    [
+        (r"(\w+->cycle\(\);)", r"if (true)\n \1", "progress.*needs braces"),
+        (r"(\w+->launch\(\w+\);)", r"int x = 0; \1", "stands on the same line"),
+    ],
+)
+def test_a_statement_without_braces_or_a_line_of_its_own_is_refused(checkout, statement, changed, reason):
+    rewrite(driver(checkout), lambda text: re.sub(statement, changed, text))
+    with pytest.raises(PatchError, match=reason):
         tree_of(checkout).apply()
 
 

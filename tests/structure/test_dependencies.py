@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -163,27 +162,6 @@ def test_estimation_knows_nothing_but_numpy():
     for path in (PACKAGE / "estimation").rglob("*.py"):
         roots = {m.split(".")[0] for m in imported_modules(path)}
         assert roots <= allowed, f"{path}: {roots - allowed}"
-
-
-def test_opening_a_run_imports_nothing_heavy():
-    code = (
-        "import sys, kernelpoint.session.boundary\n"
-        "from kernelpoint.policies.registry import load_policy\n"
-        "load_policy('random')\n"
-        "heavy = ('torch', 'sklearn', 'scipy', 'typer', 'rich', 'pandas', 'vl_convert', 'kernelpoint_lab')\n"
-        "print(*[m for m in heavy if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == ""
-
-
-def test_the_help_of_plan_imports_nothing_that_only_planning_needs():
-    code = (
-        "import sys\nfrom kernelpoint.cli import command\ncommand('plan')\n"
-        "print(*[m for m in ('numpy', 'pydantic', 'rich', 'kernelpoint.estimation') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == ""
 
 
 @pytest.mark.skipif(not PLUGIN.exists(), reason="the C++ sources are not beside the installed package")
