@@ -15,6 +15,13 @@ from kernelpoint.report import result
 from kernelpoint.session.verdict import verdict
 
 
+@pytest.fixture
+def full(bench):
+    """The journal of a full run."""
+    bench.had("policy: all")
+    return bench.journal.rename(bench.folder / "full.kpjournal")
+
+
 def test_the_summary_is_printed_as_json(bench):
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     done = run_command("report", bench.journal, "--json")
@@ -36,9 +43,7 @@ def test_the_terminal_shows_the_verdict_and_five_answers_and_before_files_the_ve
     assert len(run_command("report", bench.journal, "--csv", bench.folder / "l.csv").stdout.splitlines()) == 2
 
 
-def test_the_page_tells_the_error_against_a_full_run(bench):
-    bench.had("policy: all")
-    full = bench.journal.rename(bench.folder / "full.kpjournal")
+def test_the_page_tells_the_error_against_a_full_run(bench, full):
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     page = bench.folder / "report.html"
     done = run_command("report", bench.journal, "-o", page, "--full-run", full)
@@ -47,9 +52,7 @@ def test_the_page_tells_the_error_against_a_full_run(bench):
     assert "non-sampling error" in html and "inside the stated interval" in done.stdout
 
 
-def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
-    bench.had("policy: all")
-    full = bench.journal.rename(bench.folder / "full.kpjournal")
+def test_a_full_run_on_another_gpu_is_refused_as_truth(bench, full):
     first, *rest = split_lines(full.read_bytes(), "full")[0]
     full.write_bytes(journal_of([first.replace(b'"simulator_config":"', b'"simulator_config":"x'), *rest]))
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
@@ -113,9 +116,7 @@ def test_without_options_the_page_is_written_beside_the_journal(bench):
     assert done.returncode == 0 and "page: run.html" in done.stdout and (bench.folder / "run.html").exists()
 
 
-def test_json_tells_the_error_against_a_full_run(bench):
-    bench.had("policy: all")
-    full = bench.journal.rename(bench.folder / "full.kpjournal")
+def test_json_tells_the_error_against_a_full_run(bench, full):
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     told = json.loads(run_command("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
     truth, run = load_run(full), bench.report()

@@ -34,20 +34,14 @@ def test_half_widths_hold_the_truth(between, within, drawn_groups, least):
     assert np.mean(held) >= least
 
 
-def test_a_counter_that_few_draws_have_is_not_stated():
-    x, of = np.ones(10), np.arange(10)
-    rare = np.array([1.0] * 4 + [0.0] * 6)
-    assert all(math.isnan(value) for value in proportional_total(rare, x, of, np.ones(20), np.arange(20), 0.95))
-
-
-def test_zero_draws_say_nothing_of_others():
-    x, of = np.ones(10), np.arange(10)
-    assert math.isnan(proportional_total(np.zeros(10), x, of, np.ones(20), np.arange(20), 0.95)[0])
-
-
-def test_a_value_where_nothing_is_predicted_contradicts_the_proportion():
-    y, x = np.ones(6), np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
-    assert math.isnan(proportional_total(y, x, np.arange(6), np.ones(9), np.arange(9), 0.95)[0])
+@pytest.mark.parametrize(
+    ("y", "x"),
+    [([1.0] * 4 + [0.0] * 6, np.ones(10)), (np.zeros(10), np.ones(10)), (np.ones(10), np.arange(10) < 9)],
+    ids=["few draws have it", "no draw has it", "a draw has it where nothing is predicted"],
+)
+def test_a_total_is_not_stated_where_draws_say_too_little_or_contradict_the_proportion(y, x):
+    found = proportional_total(np.array(y), x.astype(float), np.arange(10), np.ones(20), np.arange(20), 0.95)
+    assert all(math.isnan(value) for value in found)
 
 
 GROUPS = np.repeat(np.arange(20), 10)
