@@ -452,24 +452,7 @@ def _last_number(text: str) -> int:
 
 # ---- fields ------------------------------------------------------------------------------------------------------------
 
-Row = dict[str, str]
 _THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?(e[-+]?\d+)?")
-
-
-def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
-    """Iterator over the rows after the header of a table: line number and fields. `source` is the name of the file in messages.
-
-    Raises:
-        ProfileError: a row has another number of fields than the header.
-    """
-    reader = csv.reader(file)
-    header = [name.strip().lstrip("\ufeff") for name in next(reader, [])]
-    for fields in reader:
-        if not fields:
-            continue
-        if len(fields) != len(header):
-            raise ProfileError(f"{source}:{reader.line_num}: {len(fields)} fields, the header has {len(header)}")
-        yield reader.line_num, dict(zip(header, fields, strict=True))
 
 
 def number(text: str, where: str, allow_empty: bool = False) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError, shown
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_text
-from kernelpoint.profiles.formats.tables import rows_of
 from kernelpoint.program import Program
 from kernelpoint.ranges.source import Log, RangeSource
 
@@ -27,7 +27,12 @@ class Table(RangeSource):
         """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range."""
         paths: dict[int, str] = {}
         with open_text(file) as text:
-            for line, row in rows_of(text, str(file)):
+            rows = csv.reader(text)
+            header = [name.strip().lstrip("\ufeff") for name in next(rows)]
+            for fields in filter(None, rows):
+                line, row = rows.line_num, dict(zip(header, fields, strict=False))
+                if len(fields) != len(header):
+                    raise ProfileError(f"{file}:{line}: {len(fields)} fields, the header has {len(header)}")
                 value = row["launch"].strip()
                 launch = int(value) if value.isascii() and value.isdigit() else -1
                 if not 0 <= launch < launches.size:
