@@ -26,7 +26,10 @@ PAGES = {name: DOCS / "evidence" / f"{name}.md" for name in ("accelsim", "macsim
 RUNS: dict[str, list[dict[str, Any]]] = {
     name: json.loads(page.with_suffix(".json").read_text(encoding="utf-8")) for name, page in PAGES.items()
 }
-SHOWN = {"accelsim": ("Workload", 0.01), "macsim": ("Workload in MacSim", 0.05)}  # in the README: head and error budget
+SHOWN = {  # in the README: head of the table, error budget, and the lists of the first configuration
+    "accelsim": ("Workload", 0.01, ("simpletorch", "simpletorch3", "simpleopacus")),
+    "macsim": ("Workload in MacSim", 0.05, ("cg", "simpletorch", "opL")),
+}
 HEAD = """\
 # Commands
 
@@ -107,7 +110,7 @@ def _is_right(row: dict[str, Any], run: dict[str, Any]) -> bool:
 
 def readme_table(simulator: str) -> str:
     """The table of runs at one budget in the README, a row for each list."""
-    first, budget = SHOWN[simulator]
+    first, budget, lists = SHOWN[simulator]
     heads = [
         first,
         "Launches",
@@ -117,8 +120,10 @@ def readme_table(simulator: str) -> str:
         "Speedup in cycles",
         "Error",
     ]
-    rows = []
+    rows, configuration = [], RUNS[simulator][0]["configuration"]
     for row in RUNS[simulator]:
+        if row["list"] not in lists or row["configuration"] != configuration:
+            continue
         runs = [run for run in row["runs"] if run["budget"] == budget]
         simulated = [run["simulated"] + run["validation"] for run in runs]
         speedups = [round(run["cycle_speedup"], 1) for run in runs]
@@ -139,35 +144,40 @@ def runs_table(simulator: str) -> str:
     """The table of all sampled runs in a simulator."""
     with_latency = any(row["latency"] for row in RUNS[simulator])
     beyond = ["Beyond latency", "Stated beyond latency"] if with_latency else ["Stated", "Budget met"]
-    heads = ["List", "Budget", "Seed", "Sampled", "For validation", "Passes", "Error", *beyond, "Bound right"]
+    heads = ["List", "GPU", "Budget", "Seed", "Sampled", "For validation", "Passes", "Error", *beyond, "Bound right"]
     rows = []
     for row in RUNS[simulator]:
         for run in row["runs"]:
             error, *further = _errors(row, run)
+            totals = run.get("totals")  # exact, inside the half-width, and all
+            right = f"{sum(totals[:2])} of {totals[2]}" if totals and run["half_width"] else "-"
             if with_latency:
                 stated = [f"{further[0]:+.2f} %", f"{100 * run['active_half_width'] / run['active_cycles']:.3g} %"]
             else:
                 stated = [f"{100 * run['half_width'] / run['cycles']:.3g} %", "yes" if run["met"] else "no"]
             rows.append(
                 [
-                    f"`{row['list']}`", f"{100 * run['budget']:g} %", str(run["seed"]), str(run["simulated"]),
-                    str(run["validation"]), str(run["passes"]), f"{error:+.3f} %", *stated,
-                    "yes" if _is_right(row, run) else "no", f"{run['cycle_speedup']:.1f}", f"{run['seconds']:.1f} s",
+                    f"`{row['list']}`", row["configuration"], f"{100 * run['budget']:g} %", str(run["seed"]),
+                    str(run["simulated"]), str(run["validation"]), str(run["passes"]), f"{error:+.3f} %", *stated,
+                    "yes" if _is_right(row, run) else "no", *([right] if totals else []),
+                    f"{run['cycle_speedup'] or 1:.1f}", f"{run['seconds']:.1f} s ({row['full_seconds']:.0f} s)",
                 ]
             )  # fmt: skip
-    return _table([*heads, "Cycle speedup", "CPU time"], rows)
+    totals_head = ["Totals right"] if "totals" in RUNS[simulator][0]["runs"][0] else []
+    return _table([*heads, *totals_head, "Cycle speedup", "CPU time (full run)"], rows)
 
 
 def full_runs_table(simulator: str) -> str:
     """The table of the full runs in a simulator, and of the load while a list was measured."""
     rows = [
         [
-            f"`{row['list']}`", f"{row['launches']:,}", f"{row['full_cycles']:,}", f"{row['full_seconds']:,.0f} s",
+            f"`{row['list']}`", row["configuration"], f"{row['launches']:,}", f"{row['full_cycles']:,}",
+            f"{row['full_seconds']:,.0f} s",
             f"{row['load'][0]:g} to {row['load'][1]:g}", row["date"],
         ]
         for row in RUNS[simulator]
     ]  # fmt: skip
-    return _table(["List", "Launches", "Full run, cycles", "Full run, CPU time", "Load", "Date"], rows)
+    return _table(["List", "GPU", "Launches", "Full run, cycles", "Full run, CPU time", "Load", "Date"], rows)
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:

@@ -6,8 +6,9 @@
 
 The sampled runs are made while the full run goes on, spread over the whole of it, so all times have one machine and one load.
 Each has an empty cache: its time includes reading the list and planning. Times are processor seconds, user and system, of the
-simulator and of all that it starts. A list that the record has already is not run again. `docs/generated.py` makes the tables
-of the documents from `docs/evidence/accelsim.json` and `docs/evidence/macsim.json`, which are such records.
+simulator and of all that it starts. A configuration is named by the folder of its files. A list that the record has already for
+this configuration is not run again. `docs/generated.py` makes the tables of documents from `docs/evidence/accelsim.json` and
+`docs/evidence/macsim.json`, which are such records.
 
 A list is named by its file or, in MacSim's layout, by its folder; `NAME=LIST` gives another name.
 """
@@ -143,6 +144,7 @@ def measure(
         output = (folders[0] / simulator.total_file).read_text(errors="replace")
         return {
             "list": name,
+            "configuration": configs[0].parent.name,
             "launches": launches,
             "latency": given.latency,
             "full_cycles": int(simulator.total.findall(output)[-1]),
@@ -174,9 +176,9 @@ def main() -> None:
         name, _, path = text.rpartition("=")
         trace_list = Path(path).resolve()
         name = name or (trace_list.parent.name if given.simulator == "macsim" else trace_list.stem)
-        if any(row["list"] == name for row in record):
-            continue
         configs = [file.resolve() for file in given.config]
+        if any((row["list"], row["configuration"]) == (name, configs[0].parent.name) for row in record):
+            continue
         record.append(measure(SIMULATORS[given.simulator], given.program.resolve(), name, trace_list, configs, given))
         given.output.write_text(json.dumps(record, indent=1) + "\n")
 

@@ -192,7 +192,10 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise ValueError(f"its arrays claim {total:,} bytes; allowed are {most:,} in a file of {size:,}")
         for entry in archive.infolist():
             if entry.compress_type not in _METHODS:
-                raise ValueError(f"its member {entry.filename[:80]!r} uses another compression than KernelPoint writes")
+                raise ValueError(
+                    f"its member {entry.filename[:80]!r} uses a compression that KernelPoint does not write; "
+                    f"make the archive again"
+                )
             if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
                 raise ValueError(
                     f"its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, which do not fit into it"

@@ -190,7 +190,7 @@ def test_a_simulator_ends_with_a_coordinator_that_is_killed_even_if_it_is_stoppe
     ("yaml", "message"),
     [
         ("policy: all", "policy: got 'all'; a full run"),
-        ("policy: kernelpoint\nclusters: online", "needs the launches beforehand"),
+        ("policy: kernelpoint\nclusters: online", "needs the list of launches before the run"),
         ("policy: nosuch", "policy: got 'nosuch'"),
     ],
 )

@@ -169,7 +169,11 @@ def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_l
     (path := tmp_path / "run.kpjournal").write_bytes(
         journal_of(json.dumps(one, separators=(",", ":")).encode() for one in [*before, {**summary, "counter": "flits"}])
     )
-    with pytest.raises(JournalError, match=rf"run\.kpjournal:{len(journal_records)}: a summary of 'flits'; its counters are"):
+    with pytest.raises(
+        JournalError,
+        match=rf"run\.kpjournal:{len(journal_records)}: the summary is of counter 'flits', "
+        f"which is not in this journal",
+    ):
         load_run(path)
 
 

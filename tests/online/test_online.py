@@ -170,7 +170,7 @@ def test_the_report_reads_an_online_run(host):
 @pytest.mark.parametrize(
     ("yaml", "policy", "message"),
     [
-        ("clusters: online", "random", "policy random plans beforehand"),
+        ("clusters: online", "random", "policy random needs all launches before the run"),
         ("clusters: online\nplan: a.kpplan", "kernelpoint", "plan: got 'a.kpplan'"),
         ("clusters: online\nprofile: a.csv", "kernelpoint", "profile: got 'a.csv'"),
         ("clusters: sometimes", "kernelpoint", "clusters"),
@@ -236,7 +236,7 @@ def test_the_embedded_host_runs_online(traces, tmp_path):
     yaml = "policy: kernelpoint\nclusters: online\nerror_budget: {relative_error: 0.05}"
     done = run_host(listed, tmp_path, yaml)
     assert done.returncode == 0, done.stderr
-    assert "launches are not known beforehand" in done.stdout + done.stderr
+    assert "no list names the launches before the run" in done.stdout + done.stderr
     summary = load_run(tmp_path / "run.kpjournal").content()
     assert summary["launches"] == len(traces) and summary["met"] and not summary["degraded"]
     assert summary["simulated"] + summary["skipped"] == len(traces)

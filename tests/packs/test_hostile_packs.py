@@ -106,7 +106,7 @@ def test_two_names_of_one_file_are_refused(forged, tmp_path):
         first["name"], second["name"] = "Kernel-1.traceg", "kernel-1.traceg"
         return about
 
-    assert "stands for the same file as" in refusal(forged(change), tmp_path / "sample")
+    assert "names the same file as" in refusal(forged(change), tmp_path / "sample")
 
 
 def test_the_name_of_a_pack_makes_no_folder_that_a_shell_would_run(packed, tmp_path):

@@ -108,5 +108,5 @@ def _of_one_process(profile: Program, process: int | None, alike: bool, console:
             raise ConfigError(
                 f"--alike: process {number} does not run the launches of process {numbers[0]}; name one with --process"
             )
-    console.print(f"{len(numbers)} processes run the same launches: the list of process {numbers[0]} stands for each")
+    console.print(f"{len(numbers)} processes run the same launches: the list of process {numbers[0]} is taken for all of them")
     return first

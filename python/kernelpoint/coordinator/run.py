@@ -243,7 +243,9 @@ def check(config: Config, hello: Hello) -> None:
             "simulator itself"
         )
     if config.clusters == "online" or None in host.list_paths:
-        raise ConfigError("`kernelpoint run` needs the launches beforehand: `clusters: auto`, and a trace list on disk")
+        raise ConfigError(
+            "`kernelpoint run` needs the list of launches before the run: set `clusters: auto`, and name a trace list on disk"
+        )
     if host.process_count > 1 or host.concurrent:
         raise ConfigError("this simulator runs launches side by side; allowed: one application, one launch after another")
     if host.executes:

@@ -335,7 +335,8 @@ def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[I
         return np.array([index(unit)], dtype=np.int64), tuple(counters), row
     except (TypeError, ValueError, OverflowError):
         raise HostError(
-            f"unit {shown(unit)}: got {shown(values)} for the counters {shown(counters)}; expected numbers and their names"
+            f"unit {shown(unit)}: the simulator reported the values {shown(values)} for the counters {shown(counters)}; "
+            f"expected one finite number for each counter"
         ) from None
 
 

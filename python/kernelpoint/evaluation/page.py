@@ -291,7 +291,8 @@ def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Seque
     """HTML page of a comparison of sampling methods."""
     counted = "1 workload" if len(workloads) == 1 else f"{len(workloads)} workloads"
     about = (
-        f"{counted}, {sum(line.runs for line in lines):,} runs. Every run plans from what is known beforehand (rows marked *: "
+        f"{counted}, {sum(line.runs for line in lines):,} runs. Every run plans from what is known before the run (rows "
+        f"marked *: "
         "from the very times that they are judged on), chooses launches, looks up what the full run gave for them, and "
         "estimates the total of all."
     )

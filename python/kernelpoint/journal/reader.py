@@ -97,7 +97,10 @@ def _check(records: Sequence[Any], name: str) -> None:
     for line, record in enumerate(records, start=1):
         place = f"{name}:{line}"
         if isinstance(record, RunRecord) != (line == 1):
-            raise JournalError(f"{place}: a {record.type} record; a journal has one run record, its first")
+            raise JournalError(
+                f"{place}: unexpected {record.type} record: the first record of a journal, and only that "
+                f"one, is a run record; the file is damaged or no journal"
+            )
         if isinstance(record, RunRecord | PopulationRecord):
             counts = record.launches if any(record.launches) else []
         process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
@@ -115,4 +118,7 @@ def _check(records: Sequence[Any], name: str) -> None:
             stated = {**record.counters, **record.ratios}
             allowed = [key for key in stated if not counters or key in counters or key in record.ratios]
             if stated and record.counter not in allowed:
-                raise JournalError(f"{place}: a summary of {shown(record.counter)}; its counters are {shown(allowed)}")
+                raise JournalError(
+                    f"{place}: the summary is of counter {shown(record.counter)}, which is not in this "
+                    f"journal ({shown(allowed)}); the journal is damaged"
+                )

@@ -137,11 +137,11 @@ def _check_names(about: About) -> None:
         if path.is_absolute() or str(path) != name or name == ".":
             raise ValueError(f"the name {shown(name)} is refused: it lies outside its folder, or is not in its shortest form")
         if (other := places.get(name.casefold())) is not None:
-            raise ValueError(f"the name {shown(name)} is refused: it stands for the same file as {other}")
+            raise ValueError(f"the name {shown(name)} is refused: it names the same file as {other}")
         places[name.casefold()] = shown(name)
         folders |= {str(parent).casefold(): shown(name) for parent in path.parents if str(parent) != "."}
     if both := sorted(places.keys() & folders.keys()):
-        raise ValueError(f"the name {shown(both[0])} is refused: it stands for a file and for the folder of {folders[both[0]]}")
+        raise ValueError(f"the name {shown(both[0])} is refused: it names both a file and the folder of {folders[both[0]]}")
     wanting = {file.name for file in about.files if not file.whole}
     for row in about.footprints:
         if row.trace not in wanting:

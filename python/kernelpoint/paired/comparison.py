@@ -348,7 +348,10 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
             f"{run.path}: launch unit {min(bare)} was sampled, but the journal lacks its expected cost (covariate)"
         )
     if missing := run.results.keys() - stratum.keys():
-        raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
+        raise JournalError(
+            f"{run.path}: the journal is damaged: launch {min(missing)} has a result, but no record that "
+            f"it was to be simulated; repeat the run"
+        )
     of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)
     by_chance = of_unit >= 0
     sample = Sample(of_unit[by_chance], np.array(strata.units, np.int64), np.array(strata.clusters or [0] * count, np.int64))

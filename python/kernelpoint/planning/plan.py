@@ -242,7 +242,7 @@ class Plan:
         predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, columns, strict=True)}
         errors = {int(unit): str(why) for unit, why in about["errors"].items()}
         if not all(0 <= unit < program.size for unit in errors):
-            raise ValueError("it names launches beyond the end of its list")
+            raise ValueError("it names launches beyond the end of its list; make the plan again")
         return cls(
             replace(program, errors=errors),
             AssistedDesign(predictions, u=program.u, **parts) if predictions else Design(u=program.u, **parts),

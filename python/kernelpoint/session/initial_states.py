@@ -46,7 +46,10 @@ class InitialStates:
             HostError: the simulator cannot restore caches, there is no such process, or the list has no such launch.
         """
         if not self._host.can_replay:
-            raise HostError("replay: the simulator stated no caches to restore, or there is no trace list on disk")
+            raise HostError(
+                "replay: caches cannot be restored, because the simulator did not describe its caches or the "
+                "trace list is not on disk; set `replay: off`"
+            )
         if process >= (count := len(self._host.list_paths)):
             raise HostError(f"process: got {process}; allowed: 0 to {count - 1}")
         try:

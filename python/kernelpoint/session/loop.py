@@ -237,7 +237,9 @@ class Loop:
         recorder = self._recorder
         if self._recalled(PassRecord) is None:
             recorder.write(PassRecord(0))
-        recorder.progress.say("pass 0: launches are not known beforehand, so the first pass only reads their traces")
+        recorder.progress.say(
+            "pass 0: no list names the launches before the run, so this pass simulates nothing and only reads traces"
+        )
         yield from self._outcomes(online)
         recorded = self._recalled(PopulationRecord)
         try:

@@ -110,7 +110,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     plan = None if unknown else _plan(config, policy, host, log, begun_with, pool)
     if plan is None and config.ranges is not None:
         raise ConfigError(
-            f"ranges: got {config.ranges!r}, but the launches of this run are not known beforehand; allowed: a run whose "
+            f"ranges: got {config.ranges!r}, but no list names the launches before this run; allowed: a run whose "
             "simulator names a trace list"
         )
     ranges = None
@@ -164,9 +164,12 @@ def _plan(config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_
 def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     """True if the run is online: the user asked for it, or the launches are unknown beforehand."""
     if config.clusters == "online" and not policy.online:
-        raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto")
+        raise ConfigError(f"clusters: got 'online'; policy {config.policy} needs all launches before the run; allowed: auto")
     if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):
-        raise ConfigError(f"{named[0]}: got {getattr(config, named[0])!r}; with `clusters: online` nothing is known beforehand")
+        raise ConfigError(
+            f"{named[0]}: got {getattr(config, named[0])!r}; it needs a plan made before the run, which "
+            f"`clusters: online` does not make; remove {named[0]}, or set `clusters: auto`"
+        )
     is_told = config.plan is not None or config.profile is not None or host.descriptions is not None
     is_told = is_told or (host.has_no_traces and all(host.launch_counts))
     unknown = not is_told and all(path is None for path in host.list_paths)

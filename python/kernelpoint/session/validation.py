@@ -101,7 +101,7 @@ def why_not_checked(setup: Setup) -> str:
     if setup.config.replay.validation == 0:
         return "replay.validation is 0"
     if setup.plan is None:
-        return "the launches were not known beforehand"
+        return "no list named the launches before the run"
     if setup.plan.program.listed is not None:
         return "the launches between those that were traced are not known, so neither is the state that they leave"
     if setup.plan.program.size < shortest_list(setup.config.replay) and not has_trajectories(setup):

@@ -57,7 +57,10 @@ class AccelSimCensus(TextFormat):
             if min(x, y, z, bx, by, bz) < 1:
                 raise ProfileError(f"{where}: grid and block sizes must be 1 or more, found {sizes[:8]}")
             if (x * y * z - ctas) % 2**32:
-                raise ProfileError(f"{where}: a grid of {x} x {y} x {z} CTAs has not {ctas:,}: the row is damaged")
+                raise ProfileError(
+                    f"{where}: a grid of {x} x {y} x {z} has {x * y * z:,} CTAs, but the row says "
+                    f"{ctas:,}; the row is damaged, trace again"
+                )
             context = (match.group(2) or "").removeprefix("-")
             first = context if first is None else first
             if context != first:
