@@ -103,7 +103,7 @@ def test_a_profile_stands_for_a_census_where_the_tracer_is_named(tmp_path):
         read_census(profile, None, QUIET)
     said = []
     counted = read_census(profile, "macsim", said.append)
-    assert (counted.numbers[0], counted.size) == (0, 3) and "a profile stands for the census" in said[0]
+    assert (counted.numbers[0], counted.size) == (0, 3) and "a profile in place of the tracer's table" in said[0]
 
 
 def test_a_census_of_another_tracer_than_was_named_is_refused(census):

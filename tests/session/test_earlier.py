@@ -79,6 +79,6 @@ def test_other_simulations_are_refused_before_the_first_launch(traces, loose, tm
     with pytest.raises(JournalError, match="cannot read the journal"):
         simulate(traces, journal, "random", results_from=str(tmp_path / "none"))
     full = simulate(traces, tmp_path / "full.kpjournal", "all")
-    with pytest.raises(ConfigError, match="is of a full run"):
+    with pytest.raises(ConfigError, match="is the journal of a full run"):
         simulate(traces, journal, "random", results_from=str(full.path))
     assert not journal.exists()

@@ -68,9 +68,9 @@ def test_a_list_that_cannot_be_read_at_all_is_refused(tmp_path):
             {Need.TRACES},
             Available(profile(2)),
             ConfigError,
-            "policy: stem reads traces beforehand, but the simulator names no",
+            "policy: stem reads every trace before the simulation, but the simulator names no",
         ),
-        ({Need.TRACES, Need.EMBEDDINGS}, Available(), ConfigError, "reads traces beforehand"),
+        ({Need.TRACES, Need.EMBEDDINGS}, Available(), ConfigError, "reads every trace before the simulation"),
     ],
 )
 def test_a_missing_input_is_named(needs, available, error, message):

@@ -97,8 +97,8 @@ def _of_one_process(profile: Program, process: int | None, alike: bool, console:
     listed = ", ".join(f"{n} ({c:,} launches)" for n, c in zip(numbers, profile.counts, strict=True))
     if not alike:
         raise ConfigError(
-            f"--process: {profile.source} has launches of {len(numbers)} processes: {listed}; a list is of one: name it, or "
-            "say --alike if they do the same"
+            f"--process: {profile.source} has launches of {len(numbers)} processes: {listed}; name one process, or "
+            "give --alike if all processes run the same launches"
         )
     first = profile.of_process(numbers[0])
     for number in numbers[1:]:

@@ -173,8 +173,8 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
     strata = run.frozen.strata
     if strata is not None and not strata.units:
         raise ConfigError(
-            f"results_from: {path} is of a full run, whose launches begin with other state than those of a sample; allowed: "
-            "the journal of a sampled run"
+            f"results_from: {path} is the journal of a full run, in which each launch begins with the caches that the launch "
+            "before it left; allowed: the journal of a sampled run"
         )
     before, after = _flatten(plain(replace(run.header, hashes=run.hashes))), _flatten(plain(now))
     if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:

@@ -186,10 +186,10 @@ def packed_config(config: Config) -> dict[str, Any]:
     others = {key: value for key, value in stated.items() if value != usual[key]}
     for key in ("profile", "selection", "results_from", "ranges"):
         if key in others and others[key] not in _NAMES.get(key, ()):
-            raise ConfigError(f"{key}: got {shown(others[key])}; a pack is of a run that reads no such file")
+            raise ConfigError(f"{key}: got {shown(others[key])}; only a run that reads no such file can be packed")
     if config.encoder.checkpoint != "builtin":
         raise ConfigError(
-            f"encoder.checkpoint: got {shown(config.encoder.checkpoint)}; a pack is of a run with the shipped encoder"
+            f"encoder.checkpoint: got {shown(config.encoder.checkpoint)}; a pack needs a run with the shipped encoder"
         )
     taken = {key: value for key, value in others.items() if key in _KEYS or value in _NAMES.get(key, ())}
     return {"version": 1, "policy": stated["policy"]} | taken

@@ -113,7 +113,7 @@ def _list_of(run: Run) -> Path:
     """The trace list of a run that can be packed."""
     lists = [name for name in run.header.host.lists if name]
     if len(lists) != 1 or Path(lists[0]).suffix != ".g":
-        raise ConfigError(f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g")
+        raise ConfigError(f"{run.path}: got the lists {shown(lists)}; expected one list, a kernelslist.g")
     for what, name in (("list", lists[0]), ("plan", run.frozen.plan)):
         if name is None:
             raise ConfigError(f"{run.path}: no plan of it was kept; run again, or name one with `plan:`")

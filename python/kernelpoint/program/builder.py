@@ -173,7 +173,7 @@ class ProgramBuilder:
         there = np.unique(devices)
         if device is None and len(there) > 1:
             raise ProfileError(
-                f"{self.source}: launches of GPUs {', '.join(map(str, there))}; a profile is of one: name it (device)"
+                f"{self.source}: launches of GPUs {', '.join(map(str, there))}; name the GPU whose launches are meant (device)"
             )
         if device is not None and device not in there:
             raise ProfileError(f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}")

@@ -91,8 +91,8 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
         )
     if named is None:
         log(
-            f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "
-            "differ from the tracer's own; a run refuses traces of other launches"
+            f"{path}: a profile in place of the tracer's table of launches: launches are numbered in the profile's order, "
+            "which may differ from the tracer's; a run refuses traces of other launches"
         )
     chosen = named or tracer or DEFAULT
     if named is None and in_graphs(profile).any():
@@ -129,7 +129,9 @@ class Repetition:
         """Defects for the input checks: launches of the profile or of the list without a counterpart. `place` is the file for
         the message.
         """
-        remedy = "profile and traces are of different runs, or one of them is of a part: record both with the same input"
+        remedy = (
+            "profile and traces come from different runs, or from different parts of a run: record both with the same input"
+        )
         size, lacking = len(self.traced), int((self.traced < 0).sum())
         findings = []
         if lacking:

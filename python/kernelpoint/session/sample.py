@@ -259,7 +259,7 @@ class Sample(Orders):
         """
         self._require_in_flight(launch)
         if isinstance(record, ValidationRecord):
-            raise HostError(f"a result of launch {launch.index} in validation {record.validation} among those of the sample")
+            raise HostError(f"launch {launch.index}: got a result for validation chain {record.validation}, not for the sample")
         self.close(unit := launch.unit)
         if self.projections.interval:
             self.projections.forget(unit)

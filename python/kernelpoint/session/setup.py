@@ -144,8 +144,8 @@ def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
     is_this_journal = Path(path).resolve() == Path(setup.config.journal).resolve()
     if setup.is_full_run or setup.plan is None or is_this_journal or not begins_alike:
         raise ConfigError(
-            f"results_from: got {path!r}; allowed: the journal of another run, in a sampled run over launches that are known "
-            "beforehand, each of which begins with replayed state"
+            f"results_from: got {path!r}; allowed: the journal of another run, in a sampled run of a trace list, in "
+            "which caches and predictors are restored before each simulated launch"
         )
     earlier = read_earlier(path, setup.record(), setup.host.counters)
     log(f"{len(earlier.of_launch):,} launches have results in {path}; those that this run draws are not simulated again")

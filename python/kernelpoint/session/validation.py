@@ -262,7 +262,7 @@ class Validation(Orders):
         if isinstance(record, ValidationRecord):
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):
                 raise HostError(
-                    f"a result of launch {record.launch} for validation launch {record.validation}, which this run lacks"
+                    f"launch {record.launch}: got a result for validation chain {record.validation}, which was not requested"
                 )
             self._results[self._position] = record.counters
             if record.copied:

@@ -118,11 +118,13 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     """
     if Need.PROFILE in needs and available.profile is None:
         raise PolicyError(
-            f"policy: {policy} plans from times or counters of every launch, known beforehand; name a file of them "
+            f"policy: {policy} plans from times or counters of every launch; name a file of them "
             f"with {option}, or the fast model's predictions of traces: `profile: model`"
         )
     if Need.TRACES in needs and not available.traces:
-        raise ConfigError(f"policy: {policy} reads traces beforehand, but the simulator names no trace list on disk")
+        raise ConfigError(
+            f"policy: {policy} reads every trace before the simulation, but the simulator names no trace list on disk"
+        )
 
 
 def require(program: Program, policy: str, *needs: Need) -> None:

@@ -39,7 +39,7 @@ class MacSimOutput(TextFormat):
                 clock.update({key: float(value) for key, value in _CLOCK.findall(line)})
             elif match := _SETUP.search(line):
                 if match.group(2) != "0":
-                    raise ProfileError(f"{source}: several applications ({match.group(2)}); a profile is of one")
+                    raise ProfileError(f"{source}: found application {match.group(2)}; a profile may have one application, 0")
                 starts.append(int(match.group(1)))
                 traces.append("/".join(Path(match.group(3)).parts[-2:]))
                 expected = int(match.group(5))
