@@ -111,6 +111,8 @@ inline void print_estimate(const kp_estimate& e, bool all_simulated) {
         return;
     }
     print_number(e.name, "", e.estimate);
+    if (is_limited(e)) print_number(e.name, "_at_most", e.at_most);
+    if (is_limited(e) && !std::isfinite(e.half_width)) return;
     print_number(e.name, "_half_width", e.half_width);
     if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
 }

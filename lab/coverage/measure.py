@@ -12,8 +12,10 @@ run of one configuration, and predictions are those of the other. `--show` names
               less than 95 % of the runs are right, and those whose mean draws exceed those of the next tighter budget by .1 %
     looser    share of seeds in which the budget simulates more than the next tighter one
     counters  a row for each counter: draws, share of runs whose interval holds, the same of runs that state one no wider than
-              WEAK (printed under the simulator's own name), share of these, median half-width, draws that are no zeros.
-              `--further dram_reads=0.05` adds targets to the budget
+              WEAK (printed under the simulator's own name), share of these, median half-width, draws that are no zeros; share
+              of runs that state an upper limit, share of these that hold, median limit over the total of the whole that the
+              counter is a part of. `--further dram_reads=0.05` adds targets to the budget. `--truth accelsim`: FOLDER has the
+              counters of full runs in Accel-Sim
     planted   some launches made slow: share of runs whose bound is right, whose bound is right with what the run's sentence on
               unsampled launches adds to it, and whose sentence is wrong; share of the slow launches, mean share stated
     single    the open unit that breaks the budget first: medians of its multiple and of that of a unit of mean size; mean
@@ -69,9 +71,10 @@ from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator
-from kernelpoint.report.tables import WEAK
 from kernelpoint.session.rehearsal import made_up, ranged, rehearse
 from kernelpoint.session.setup import Setup
+from kernelpoint.totals.limits import WHOLES, with_limits
+from kernelpoint.totals.proportional import WEAK
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload.host_info import HostInfo
 
@@ -173,12 +176,18 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
     @cache
     def one(seed: int) -> Mapping[str, Sequence[float]]:
         run = people.run(budget, seed, names)
-        drawn = run.engine.drawn()
+        drawn, totals = run.engine.drawn(), {name: float(values.sum()) for name, values in run.values.items()}
+        plan = Plan(Program((len(people.y),)), run.engine.sampling.design, {})
+        limits = with_limits(run.look, run.engine, plan, set(), budget.targets).estimates
 
         def numbers(name: str) -> Sequence[float]:
             width = run.look.estimates[name].relative_half_width
             holds, known = np.isnan(width) or run.held(name), width <= WEAK
-            return len(drawn), holds, holds if known else np.nan, known, width, (run.values[name][drawn] != 0).sum()
+            limit = limits[name].at_most
+            is_limited = bool(np.isfinite(limit))
+            whole = totals.get(WHOLES.get(name, ""), np.nan)
+            numbers = len(drawn), holds, holds if known else np.nan, known, width, (run.values[name][drawn] != 0).sum()
+            return *numbers, is_limited, totals[name] <= limit if is_limited else np.nan, limit / whole if whole else np.nan
 
         return {name: numbers(name) for name in names}
 
@@ -291,7 +300,8 @@ EXPERIMENTS = {
     "looser": Experiment(looser, {"dearer than the next tighter": share}),
     "counters": Experiment(
         counters,
-        {"draws": mean, "held": share, "of those known": share, "known": share, "half-width": median_percent, "no zeros": mean},
+        {"draws": mean, "held": share, "of those known": share, "known": share, "half-width": median_percent, "no zeros": mean}
+        | {"limited": share, "limit holds": share, "limit of whole": median_percent},
         ("counter",),
     ),
     "planted": Experiment(

@@ -298,11 +298,12 @@ def full_runs(options: Namespace) -> Iterator[Population]:
             yield _recorded(path, path.name.removesuffix(f"-{options.truth}.kpjournal"), options.latency)
         return
     latency = int(configuration_of_host(options.model).values["launch_latency"])
+    terms = options.truth if options.truth == "accelsim" else "kernelpoint-host"
     for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
         name = path.name.removesuffix(f"-{options.truth}.csv")
         truth, model = (read_profile(options.folder / f"{name}-{run}.csv") for run in (options.truth, options.model))
         kernel = np.unique(truth.names, return_inverse=True)[1]
-        predictions = in_terms_of("kernelpoint-host", dict(model.counters), latency=latency)
+        predictions = in_terms_of(terms, dict(model.counters), latency=latency)
         counters = dict(truth.counters)
         yield Population(counters["cycles"], kernel, kernel, name, None, counters, predictions, options.latency)
 

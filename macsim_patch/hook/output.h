@@ -61,6 +61,7 @@ public:
         const std::string value = is_ratio ? six_digits(e.estimate) : whole(e.estimate);
         if (with_total && is_stated) add(stat_line(label(e.name), value, value));
         if (is_stated && std::isfinite(e.half_width) && (with_total || !is_ratio)) add(half_width_line(label(e.name), e));
+        if (!is_ratio && is_limited(e)) amount(std::string(e.name) + "_AT_MOST", std::ceil(e.at_most));
         if (!is_ratio && std::isfinite(e.simulated)) amount(std::string(e.name) + "_SIMULATED", e.simulated);
     }
 

@@ -209,6 +209,7 @@ void print(const kp_estimate& e, bool all_simulated) {
     if (!is_told(e, all_simulated)) return;
     std::printf("kernelpoint_%s = %.17g\n", e.name, e.estimate);
     if (std::isfinite(e.half_width)) std::printf("kernelpoint_%s_half_width = %.17g\n", e.name, e.half_width);
+    if (is_limited(e)) std::printf("kernelpoint_%s_at_most = %.17g\n", e.name, e.at_most);
 }
 
 // The totals of the whole run under the names that a full run's have; a counter of which too little is known is named.

@@ -25,6 +25,8 @@ class Estimate:
         confidence: confidence level of the interval.
         simulated: sum of the counter over the simulated launches.
         computed_half_width: half-width before it is raised to the error budget; nan if not stored.
+        at_most: upper limit of the value at the confidence level, of a counter of which too little was simulated for a useful
+            half-width; nan if none is stated.
 
     >>> Estimate.of(200.0, 4.0).contains(203.0)
     True
@@ -45,6 +47,7 @@ class Estimate:
     confidence: float = math.nan
     simulated: float = math.nan
     computed_half_width: float = math.nan
+    at_most: float = math.nan
 
     @classmethod
     def of(
@@ -96,6 +99,7 @@ class Estimate:
             degrees_of_freedom=_degrees(self, other),
             simulated=self.simulated + other.simulated,
             computed_half_width=self.computed_half_width + other.computed_half_width,
+            at_most=self.at_most + other.at_most,
         )
 
     def __truediv__(self, other: Estimate) -> Estimate:
@@ -111,6 +115,7 @@ class Estimate:
             degrees_of_freedom=_degrees(self, other),
             simulated=self.simulated / other.simulated if other.simulated else math.nan,
             computed_half_width=(self.computed_half_width + abs(value) * other.computed_half_width) / below,
+            at_most=math.nan,
         )
 
     def no_narrower_than(self, relative_error: float, nonresponse: float = 0.0) -> Estimate:

@@ -49,7 +49,8 @@ class Session:
         return f"gemm_{process}_{index}" if index else None
 
     def finish(self):
-        rows = [("cycles", 0, 100.0, 1.5, 10.0), ("instructions", 2, 200.0, float("nan"), 20.0)]
+        none = float("nan")
+        rows = [("cycles", 0, 100.0, 1.5, 10.0, none), ("instructions", 2, 200.0, none, 20.0, none)]
         return SimpleNamespace(
             flags=2,
             launches=7,
@@ -61,7 +62,7 @@ class Session:
             cycle_speedup=7.5,
             saved_seconds=12.5,
             estimates=rows,
-            ratios=[("ipc", 2, 2.0, 0.5, 2.5)],
+            ratios=[("ipc", 2, 2.0, 0.5, 2.5, none)],
             processes=[(0, 4, 1, rows[:1]), (1, 3, 0, [])],
         )
 

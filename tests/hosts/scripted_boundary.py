@@ -234,7 +234,7 @@ class Session:
             units = self.units(process)
             simulated = sum(self.results[unit][place] for unit in units if unit in self.results)
             estimate = simulated + sum(self.other[place] for unit in units if unit not in self.results)
-            rows.append((name, 0, estimate, float("nan") if self.flags & NO_BOUND else bound, simulated))
+            rows.append((name, 0, estimate, float("nan") if self.flags & NO_BOUND else bound, simulated, float("nan")))
         return rows
 
     def finish(self):
@@ -247,7 +247,7 @@ class Session:
             width = bounds.get(name, float("nan"))
             is_unmet = width == float("inf")
             flag = UNMET if is_unmet else SAMPLING if name in bounds else 0
-            rows.append((name, flag, 2 * total, width if is_unmet else width * 2 * total, total))
+            rows.append((name, flag, 2 * total, width if is_unmet else width * 2 * total, total, float("nan")))
         processes = range(len(self.info["launch_counts"]))
         simulated = [sum(unit in self.results for unit in self.units(process)) for process in processes]
         launches = sum(self.info["launch_counts"])
@@ -263,7 +263,7 @@ class Session:
             cycle_speedup=2.0,
             saved_seconds=3.0,
             estimates=rows,
-            ratios=[("ipc", 0, rows[1][2] / rows[0][2] if rows[0][2] else float("nan"), 0.001, float("nan"))],
+            ratios=[("ipc", 0, rows[1][2] / rows[0][2] if rows[0][2] else float("nan"), 0.001, float("nan"), float("nan"))],
             processes=[(p, len(self.units(p)), simulated[p], self.totals(p, 1.5)) for p in processes],
         )
 

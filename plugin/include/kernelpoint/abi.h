@@ -193,6 +193,7 @@ typedef struct kp_estimate {
     double estimate;   /* total over all launches, or a ratio; NaN: none, the run ended before its pass */
     double half_width; /* NaN: the run states no bound; infinite: the draws give none for this total */
     double simulated;  /* total over the simulated launches */
+    double at_most;    /* upper limit of the total, at the confidence, where a half-width says little; NaN: none is stated */
 } kp_estimate;
 
 /* One launch: its result where it was simulated, else its estimate. Over all launches costs add up to the totals. */

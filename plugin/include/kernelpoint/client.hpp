@@ -103,9 +103,14 @@ inline bool is_known(const kp_estimate& e, bool all_simulated) {
     return std::isfinite(e.estimate) && is_seen(e, all_simulated) && !(e.half_width > 0.25 * std::fabs(e.estimate));
 }
 
-// True if an estimate says something: it was seen, or has a half-width.
+// True if an estimate has an upper limit. A plugin that does not know the field leaves 0 in it.
+inline bool is_limited(const kp_estimate& e) {
+    return std::isfinite(e.at_most) && e.at_most > 0;
+}
+
+// True if an estimate says something: it was seen, or has a half-width or a limit.
 inline bool is_told(const kp_estimate& e, bool all_simulated) {
-    return std::isfinite(e.estimate) && (is_seen(e, all_simulated) || std::isfinite(e.half_width));
+    return std::isfinite(e.estimate) && (is_seen(e, all_simulated) || std::isfinite(e.half_width) || is_limited(e));
 }
 
 // The estimate of a name; NULL if there is none.

@@ -134,13 +134,13 @@ py::dict host_dictionary(const kp_host& host, const kp_kept* kept) {
     return fields;
 }
 
-// Rows of (name, flags besides these, estimate, half-width, simulated).
+// Rows of (name, flags besides these, estimate, half-width, simulated, limit).
 void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags, std::vector<kp_estimate>& estimates) {
     for (py::handle row : rows) {
-        const auto [name, own, estimate, half_width, simulated] =
-            row.cast<std::tuple<py::object, uint32_t, double, double, double>>();
-        estimates.push_back(
-            {sizeof(kp_estimate), flags | own, session.keep(printable(utf8(name))), estimate, half_width, simulated});
+        const auto [name, own, estimate, half_width, simulated, at_most] =
+            row.cast<std::tuple<py::object, uint32_t, double, double, double, double>>();
+        const char* text = session.keep(printable(utf8(name)));
+        estimates.push_back({sizeof(kp_estimate), flags | own, text, estimate, half_width, simulated, at_most});
     }
 }
 

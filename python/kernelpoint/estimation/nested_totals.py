@@ -304,6 +304,7 @@ def subtotals(
             std_error=error * width,
             simulated=amount,
             computed_half_width=computed * width,
+            at_most=math.nan,
         )
         for value, width, amount in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
     ]

@@ -35,6 +35,24 @@ def unseen_share(shares: Floats, alpha: float) -> float:
     return float((t[: k + 1] - mu[k]).sum())
 
 
+def largest_share(draws: int, shown: float, alpha: float) -> float:
+    """Upper confidence limit of a mean share, from draws that each show a share from 0 to 1.
+
+    Formula: exp(-a z) is convex, so n draws with shares z of mean p have E exp(-a sum z) <= (1 - c p)^n, c = 1 - exp(-a). With
+    a probability above alpha, their sum is at most s only if (1 - c p)^n >= alpha exp(-a s) for every a (Chernoff 1952; draws
+    without replacement: Hoeffding 1963). The limit is the least p over all a. For s = 0 it is 1 - alpha^(1 / n), 3 / n at 95 %.
+
+    Args:
+        draws: n, at least 1; shown: s, sum of the shares; alpha: error probability.
+
+    >>> [round(largest_share(100, s, 0.05), 3) for s in (0.0, 0.1, 1.0, 100.0)]
+    [0.03, 0.034, 0.056, 1.0]
+    """
+    a = np.geomspace(0.01, 50.0, 200)
+    limits = np.expm1((math.log(alpha) - a * shown) / draws) / np.expm1(-a)
+    return min(float(limits.min()), 1.0)
+
+
 def unseen_rate(n: Ints, alpha: float) -> float:
     """Largest rate of slow launches at which, with probability alpha, no draw in a stratum with two or more draws (sampled
     launches) is slow; 0 if it is below the constant LEAST_RATE. A draw counts as slow by comparison with the other draws of its

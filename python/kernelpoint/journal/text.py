@@ -34,7 +34,8 @@ def plain(record: Any) -> Any:
     if record is None or isinstance(record, str | int | float):
         return record
     if isinstance(record, Estimate):
-        return {name: number(getattr(record, name)) for name in OF_ESTIMATE}
+        numbers = {name: number(getattr(record, name)) for name in OF_ESTIMATE}
+        return {name: value for name, value in numbers.items() if value is not None or name != "at_most"}
     if is_dataclass(record):
         kind: Any = type(record)
         named = [(name, getattr(record, name), default) for name, default in _fields(kind)]

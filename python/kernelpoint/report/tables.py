@@ -53,7 +53,7 @@ COUNTERS_NOTE = (
     "Half-width: as stated, never below the error budget. Computed: as the results show it. Simulated: sum over the simulated "
     "launches"
 )
-WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated"
+WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated. At most: an upper limit of the total"
 
 
 def computed(estimate: Estimate) -> float:
@@ -65,6 +65,16 @@ def computed(estimate: Estimate) -> float:
     return relative(estimate.computed_half_width, estimate.estimate, 0.0)
 
 
+def stated_width(estimate: Estimate) -> str:
+    """Relative half-width as text; "at most" the upper limit of a total that has one.
+
+    >>> stated_width(Estimate.of(200.0, 2.0)), stated_width(Estimate("reads", 3.0, at_most=1200.0))
+    ('1.00 %', 'at most 1,200')
+    """
+    is_limited = is_finite(estimate.at_most)
+    return f"at most {number(estimate.at_most)}" if is_limited else half_width(estimate.relative_half_width)
+
+
 def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     """Table of the estimated totals of all counters, with those of a full run if there is one. Estimates with a wide bound are
     grey.
@@ -73,7 +83,7 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     columns = [
         Column("counter", str, of="counter"),
         Column("estimated total", _total, of=lambda estimate: known_total(estimate, unmet)),
-        Column("half-width", half_width, of="relative_half_width"),
+        Column("half-width", str, of=stated_width),
         Column("computed", half_width, of=computed),
         Column("simulated", of="simulated"),
     ]
@@ -86,9 +96,9 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     named = [replace(estimate, counter=name) for name, estimate in run.estimates().items()]
     rows = rows_of(columns, named, weak=is_weak)
     notes = [COUNTERS_NOTE, *[WEAK_NOTE] * any(row.weak for row in rows)]
-    if unmet:
-        most = percent(max(unmet.values()))
-        notes.append(f"0 of {', '.join(unmet)}: no simulated launch has any, at most {most} of all launches have some")
+    if hidden := {name: share for name, share in unmet.items() if not is_finite(run.estimates()[name].at_most)}:
+        most = percent(max(hidden.values()))
+        notes.append(f"0 of {', '.join(hidden)}: no simulated launch has any, at most {most} of all launches have some")
     return Table(columns, rows, "Every counter", notes=notes)
 
 

@@ -11,7 +11,7 @@ from kernelpoint.pages.numbers import factor, half_width, is_finite, number, per
 from kernelpoint.pages.tables import Table
 from kernelpoint.report.result import Result
 from kernelpoint.report.tables import counter_table, range_table
-from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, open_launch, unmet_counters, verdict
+from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, open_launch, scarce_counters, verdict
 
 MOST_RANGES = 40  # outermost ones of the text; the page has all
 
@@ -61,7 +61,7 @@ def caveats(s: SummaryRecord) -> list[str]:
             f"{share(s.confidence)}; bound: {s.bound}"
         )
     lines += [f"degraded: {reason}" for reason in s.degraded]
-    lines += [f"note: {text}" for text in (*unmet_counters(s), *s.warnings)]
+    lines += [f"note: {text}" for text in (*scarce_counters(s), *s.warnings)]
     lines += [f"the bound assumes: {text}" for text in s.assumptions]
     return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
 

@@ -38,7 +38,7 @@ from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.setup import Setup, counts_latency
 from kernelpoint.session.statement import Statement, Summary, sentence
 from kernelpoint.session.time_saved import TimeSaved
-from kernelpoint.session.verdict import open_launch, unmet_counters
+from kernelpoint.session.verdict import open_launch, scarce_counters
 from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
 
@@ -212,7 +212,7 @@ class Session(Calls):
                     self.recorder.write(record)
             self._measure_saved_time(summary)
             self.recorder.progress.say(
-                sentence(summary), *open_launch(summary), *unmet_counters(summary), *self._what_it_took(summary)
+                sentence(summary), *open_launch(summary), *scarce_counters(summary), *self._what_it_took(summary)
             )
             self.journal.close()
         return Summary.of(self.summary, self.saved.seconds)

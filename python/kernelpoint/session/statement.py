@@ -79,7 +79,8 @@ class Statement:
             if values is not None:
                 exact[name] = float(values.sum())
         latency = setup.host.launch_latency * len(sample.has_result)
-        return stated(sample.look, Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency))
+        basis = Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency, sample.projected)
+        return stated(sample.look, basis)
 
     def _stated(self, estimates: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
         return as_stated(estimates, bool(self._setup.withdrawing))
@@ -351,7 +352,7 @@ def as_stated(estimates: Mapping[Name, Estimate], is_withdrawn: bool = False) ->
     >>> as_stated({"reads": Estimate.of(4.0, math.inf)})["reads"].is_bounded
     False
     """
-    left_out = {"half_width", "relative_half_width"} if is_withdrawn else set()
+    left_out = {"half_width", "relative_half_width", "at_most"} if is_withdrawn else set()
     numbers = {
         name: [math.nan if part in left_out else getattr(estimate, part) for part in OF_ESTIMATE]
         for name, estimate in estimates.items()
@@ -371,15 +372,15 @@ def look_record(pass_index: int, look: Look) -> LookRecord:
 
 DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*
 OF_SAMPLING, UNMET = 2, 4  # KP_ESTIMATE_*
-Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width, simulated
+Row = tuple[str, int, float, float, float, float]  # name, flags, estimate, half-width, simulated, limit
 
 
 @dataclass(frozen=True)
 class Summary:
     """Summary of a run in the form of the C interface (`kp_summary` and `kp_estimate` in kernelpoint/abi.h).
 
-    A row of estimates is (name, flags, estimate, half-width, total of simulated launches); numbers are nan if not stated. A
-    process is (index, launches, simulated launches, rows).
+    A row of estimates is (name, flags, estimate, half-width, total of simulated launches, upper limit); numbers are nan if
+    not stated. A process is (index, launches, simulated launches, rows).
     """
 
     flags: int
@@ -436,6 +437,6 @@ def _rows(estimates: Mapping[str, Estimate], bounded: bool, flags: Mapping[str, 
     """
     open_width = math.inf if bounded else math.nan
     return [
-        (name, flags.get(name, 0), e.estimate, e.half_width if e.is_bounded else open_width, e.simulated)
+        (name, flags.get(name, 0), e.estimate, e.half_width if e.is_bounded else open_width, e.simulated, e.at_most)
         for name, e in estimates.items()
     ]

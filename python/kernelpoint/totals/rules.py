@@ -13,6 +13,7 @@ from kernelpoint.estimation.unseen import unseen_share
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.exact import with_exact, with_grids
 from kernelpoint.totals.identities import with_active_cycles, with_identities
+from kernelpoint.totals.limits import with_limits
 from kernelpoint.totals.proportional import with_proportional
 
 
@@ -27,6 +28,7 @@ class Basis:
         exact: totals that the traces determine (`exact_values`), by counter.
         targets: counters and ratios of the error budget.
         latency: sum of the constant launch latencies of all launches, in cycles.
+        projected: units whose results are projections.
     """
 
     engine: Engine
@@ -35,6 +37,7 @@ class Basis:
     exact: Mapping[str, float]
     targets: Collection[str]
     latency: int
+    projected: set[int]
 
 
 Rule = Callable[[Look, Basis], Look]  # changes estimates of an interim analysis
@@ -48,6 +51,8 @@ RULES: tuple[Rule, ...] = (
     lambda look, basis: with_proportional(look, basis.engine, basis.plan, {*basis.exact, *basis.targets}),
     # Identities behind every rule that moves an estimate: they make estimates agree, and a later move would part them again.
     lambda look, basis: with_identities(look, basis.engine, basis.targets),
+    # Limits behind identities, which may give a half-width to a counter that had none.
+    lambda look, basis: with_limits(look, basis.engine, basis.plan, basis.projected, basis.targets),
     # Grids last: CTAs and warps that the host does not report are in no identity.
     lambda look, basis: with_grids(look, basis.plan, basis.has_result),
 )

@@ -1,0 +1,157 @@
+"""Upper limits of counters of which the simulated launches show too little for a useful half-width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kernelpoint.estimation import Engine, Estimate, Look
+from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.unseen import largest_share
+from kernelpoint.planning.plan import Plan
+from kernelpoint.ratios import RATIOS
+from kernelpoint.totals.exact import exact_values
+from kernelpoint.totals.identities import AT_MOST
+from kernelpoint.totals.proportional import EVENTS, REPLAY, WEAK
+
+WHOLES = dict(AT_MOST)
+IN_TOTAL = ("dram_writes",)  # at most its whole in the total, not in each launch
+# Counter -> count of a trace, and how many there may be of it for one of these: 32 threads of a warp may all need one bank, in
+# turn
+PER_COUNT = {"shared_bank_conflicts": ("shared_accesses", 31.0)}
+
+
+def with_limits(look: Look, engine: Engine, plan: Plan, projected: set[int], targets: Collection[str]) -> Look:
+    """State `Estimate.at_most` for counters whose half-width is none, or above WEAK; a counter that no launch can have is
+    exactly 0.
+
+    The limit is the least of: what was simulated and the most that all other launches may have (`_Limits.possible`);
+    what the draws show (`_Limits._by_draws`); the upper end of the whole that the counter is a part of (AT_MOST).
+
+    Args:
+        projected: units whose results are projections; targets: of the error budget, which stay.
+    """
+    if not look.index or plan.first_phase is not None or len(engine.results.units) == len(engine.results.rows):
+        return look
+    limits = _Limits(look, engine, plan, projected)
+    stays = {*targets, *(counter for name in targets for counter in RATIOS.get(name, ()))}
+    weak = [n for n, e in look.estimates.items() if n not in stays and n in engine.counters and not _is_known(e)]
+    estimates = {**look.estimates, **{name: _limited(look.estimates[name], limits.of(name)) for name in weak}}
+    ratios = {n: one if n in targets or _is_known(one) else _rate(n, one, estimates) for n, one in look.ratios.items()}
+    return replace(look, estimates=estimates, ratios=ratios)
+
+
+def _is_known(e: Estimate) -> bool:
+    return e.half_width == 0.0 or e.relative_half_width <= WEAK
+
+
+def _limited(e: Estimate, limit: float) -> Estimate:
+    if limit == 0.0:
+        return e.moved(0.0, 0.0, std_error=0.0, computed_half_width=0.0)
+    if math.isinf(limit) or limit >= e.estimate + e.half_width:
+        return e
+    value = min(e.estimate, limit) if e.estimate == e.estimate else limit
+    return e.moved(value, e.half_width, at_most=limit)
+
+
+def _rate(name: str, rate: Estimate, estimates: dict[str, Estimate]) -> Estimate:
+    """Ratio with the limit that its counter above has, over the least that the counter below may be."""
+    above, below = (estimates[counter] for counter in RATIOS[name])
+    least = below.estimate - below.half_width
+    if not (math.isfinite(above.at_most) and least > 0.0):
+        return rate
+    limit = min(above.at_most / least, 1.0 if RATIOS[name] in AT_MOST else math.inf)
+    return rate if limit >= rate.estimate + rate.half_width else replace(rate, at_most=limit)
+
+
+@dataclass
+class _Limits:
+    """Upper limits of counters; arguments as of `with_limits`."""
+
+    look: Look
+    engine: Engine
+    plan: Plan
+    projected: set[int]
+    _found: dict[str, float] = field(default_factory=dict)
+
+    def of(self, name: str) -> float:
+        """Upper limit of a counter's total; infinite where nothing limits it."""
+        if name not in self._found:
+            whole, most = WHOLES.get(name), self.possible(name)
+            limit = math.inf if most is None else self._by_draws(name, most)
+            if whole in self.look.estimates:
+                e = self.look.estimates[whole]
+                limit = min(limit, self.of(whole), math.inf if math.isnan(e.half_width) else e.estimate + e.half_width)
+            self._found[name] = limit
+        return self._found[name]
+
+    def possible(self, name: str) -> np.ndarray | None:
+        """float64 [N]: the most that each launch may have of a counter; None where nothing tells.
+
+        It is what the launch has of the whole (AT_MOST): as its trace determines it, or as predicted, times the largest ratio
+        of a result to its prediction; of a whole that is itself hardly known, the most that it may be.
+        """
+        if name in PER_COUNT:
+            count, times = PER_COUNT[name]
+            counts = self.plan.count_of_unit(count)
+            return None if counts is None else times * counts
+        whole = WHOLES.get(name)
+        if whole not in self.engine.counters or name in IN_TOTAL:
+            return None
+        values = exact_values(self.plan, self.engine, self.projected, whole)
+        if values is None and _is_known(self.look.estimates[whole]):
+            values = self._predicted(whole)
+        return self.possible(whole) if values is None else values
+
+    def _predicted(self, name: str) -> np.ndarray | None:
+        """float64 [N]: predictions of a counter, times the largest ratio of a result to its prediction; nan where there is
+        none. None where a result is not predicted.
+        """
+        predictions, labels = self.plan.design.computed, np.asarray(self.plan.design.labels)
+        if name not in predictions:
+            return None
+        x, units = np.where(labels < 0, np.nan, predictions[name]), self.engine.results.units
+        results = self.engine.results.of(units)[:, self.engine.counters.index(name)]
+        if bool(((results > 0.0) & (x[units] == 0.0)).any()):
+            return None
+        x *= max(float(np.nanmax(results / np.where(x[units] > 0.0, x[units], np.nan), initial=1.0)), 1.0)
+        x[units] = results
+        return x
+
+    def _by_draws(self, name: str, most: np.ndarray) -> float:
+        """Limit of a total from the most m_i that each launch may have, and from the y_i that simulated launches have.
+
+        Formula: T = sum y_i of launches that represent only themselves, plus L sum m_i of all others, L the larger of two: the
+        `largest_share` of n draws of the sum n max(p, mean y_i / m_i), p = sum w_i y_i / sum w_i m_i, w_i the units that draw i
+        represents; and p + z sqrt(p (1 - p) / k), z the one-sided normal quantile, k = (sum w_i m_i)^2 / sum (w_i m_i)^2 (Kish
+        1965, section 8.2), for launches that may have more have larger shares in some programs. T counts as T / (1 - |b| - v),
+        b +- v the replay error, and as no more than sum y_i plus the m_i of launches without a result.
+
+        Model: shares y_i / m_i are exchangeable between cells, as relative errors of predictions are.
+        """
+        engine, column, has = self.engine, self.engine.counters.index(name), self.engine.results.rows >= 0
+        values = np.where(has, 0.0, most)
+        values[has] = engine.results.of(np.flatnonzero(has))[:, column]
+        sure = float(values.sum()) if np.isfinite(values).all() else math.inf
+        drawn = engine.drawn()
+        weights = engine.expansions(drawn)
+        sampled, weights = drawn[weights > 1.0], weights[weights > 1.0]
+        y, m = values[sampled], most[sampled]
+        measured = engine.systematic_errors.get(name, Estimate.exact(0.0))
+        rest = 1.0 - abs(measured.estimate) - measured.half_width
+        event = EVENTS.get(name, name)  # of simulators for which it is predicted
+        not_restored = event in self.plan.design.computed and math.isinf(REPLAY.get(name, REPLAY.get(event, 0.0)))
+        if not_restored or not rest > 0.0 or not m.any() or not (y <= m).all():
+            return sure
+        inside = np.asarray(self.plan.design.labels) >= 0
+        inside[np.setdiff1d(drawn, sampled)] = False
+        alpha, amounts = 1.0 - self.look.estimates[name].confidence, weights * m
+        p = float(weights @ y) / float(amounts.sum())
+        error = math.sqrt(p * (1.0 - p) * float(amounts @ amounts)) / float(amounts.sum())
+        share = largest_share(len(y), len(y) * max(p, float((y[m > 0.0] / m[m > 0.0]).mean())), alpha)
+        share = min(max(share, p + two_sided(2.0 * alpha, math.inf) * error), 1.0)
+        limit = share * float(most[inside].sum()) + float(values[~inside].sum())
+        return min(sure, max(limit, float(values[has].sum())) / rest)
