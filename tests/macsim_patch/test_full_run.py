@@ -89,9 +89,9 @@ def test_the_reason_of_a_full_run_is_said(opened, tmp_path, monkeypatch):
     opened(log=said.append)
     assert "a full run takes about" in "".join(said)
     (tmp_path / "run.kpjournal").unlink()
-    monkeypatch.setattr("kernelpoint.planning.full_run.LEAST_SECONDS", 0.0)
-    monkeypatch.setattr("kernelpoint.planning.full_run.CHEAP_SHARE", 0.0)
-    monkeypatch.setattr("kernelpoint.planning.full_run.LEAST_SHARE", 0.0)
+    monkeypatch.setattr("kernelpoint.planning.making.LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("kernelpoint.session.rehearsal.CHEAP_SHARE", 0.0)
+    monkeypatch.setattr("kernelpoint.session.rehearsal.LEAST_SHARE", 0.0)
     said.clear()
     session = opened(log=said.append)
     assert session.setup.is_full_run

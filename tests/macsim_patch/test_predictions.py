@@ -135,7 +135,7 @@ def test_an_error_of_the_progress_ends_the_predictions(paths):
 @pytest.fixture
 def setup(paths, monkeypatch):
     """A sampled run over the list, prepared for MacSim as it describes itself."""
-    monkeypatch.setattr("kernelpoint.planning.full_run.LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("kernelpoint.planning.making.LEAST_SECONDS", 0.0)
 
     def make(**more):
         config = parse_config({"version": 1, "policy": "kernelpoint", **more}, "test")
