@@ -91,7 +91,7 @@ def test_an_archive_that_expands_without_measure_is_not_read(tmp_path):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_an_archive_that_is_packed_in_another_way_is_not_read(tmp_path, method):
-    with pytest.raises(PlanError, match="uses another compression"):
+    with pytest.raises(PlanError, match="uses a compression that KernelPoint does not write"):
         read_archive(resealed(tmp_path / "odd.kpplan", method))
 
 

@@ -133,7 +133,7 @@ def test_a_program_whose_launches_are_all_unlike_is_traced_whole_and_its_total_i
 
 def test_a_policy_that_reads_traces_draws_no_selection(census):
     config = parse_config({"version": 1, "policy": "gcl"})
-    with pytest.raises(ConfigError, match="policy: gcl reads traces"):
+    with pytest.raises(ConfigError, match="policy: gcl reads every trace"):
         draw(read_census(census, None, QUIET), config, 2.0, QUIET)
 
 

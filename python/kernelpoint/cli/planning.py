@@ -70,7 +70,7 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
         name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
         console.print(
             f"kernelpoint plan: warning: no --gpu was given, so the predictions are those of {name}, a guess; a run on "
-            "for another simulated GPU the plan is made again. Name it with --gpu, as the simulator takes it"
+            "another simulated GPU plans again. Name it with --gpu, as the simulator takes it"
         )
     if output is not None:
         made.save(output)
