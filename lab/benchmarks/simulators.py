@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from simulator_output import of_macsim
 
-from kernelpoint.journal import ValidationRecord, load_run
+from kernelpoint.journal import load_run
 
 
 class Simulator(NamedTuple):
@@ -103,7 +103,7 @@ def sampled(command: list[str], option: str, folder: Path, budget: float, seed: 
         "seed": seed,
         "seconds": round(seconds, 2),
         "simulated": summary.simulated,
-        "validation": sum(1 for _ in journal.of(ValidationRecord)),
+        "validation": len(journal.validations),
         "passes": summary.passes,
         "met": summary.met,
         "cycles": summary.estimate,

@@ -23,11 +23,11 @@ from kernelpoint.arguments import checked
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import HostError, TraceError, shown
 from kernelpoint.fast_model import Configuration
-from kernelpoint.journal import SummaryRecord
+from kernelpoint.journal import Outcome, SummaryRecord
 from kernelpoint.program import descriptions
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run, own_command
-from kernelpoint.session.orders import EXECUTE, REPLAYED, SIMULATE, Order, Outcome, counters_of
+from kernelpoint.session.orders import EXECUTE, REPLAYED, SIMULATE, Order, counters_of
 from kernelpoint.session.session import Session
 from kernelpoint.workload.host_info import HostInfo
 
@@ -231,6 +231,7 @@ class InProcess:
         try:
             cycles, instructions, values, stopped = self._walk.simulate(step.launch, touches, step.interval, stops)
         except TraceError as error:
-            return Outcome(reason=str(error))
+            return Outcome(step.process, step.launch, reason=str(error))
         counters = counters_of(step.launch, cycles, instructions, _native.fast_model.COUNTERS, values)
-        return Outcome(counters, stopped=stopped, processor_seconds=time.process_time() - begun)
+        seconds = time.process_time() - begun
+        return Outcome(step.process, step.launch, counters=counters, stopped=stopped, processor_seconds=seconds)

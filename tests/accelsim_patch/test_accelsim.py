@@ -182,7 +182,7 @@ def test_a_killed_run_resumes_and_simulates_only_what_was_in_flight(workload):
         process = start(PROGRAM, workload, "-kernel_sampling", config)
         deadline = time.monotonic() + 300
         while time.monotonic() < deadline and process.poll() is None:
-            if journal.exists() and journal.read_text().count('"type":"result"') >= results:
+            if journal.exists() and journal.read_text().count('"type":"outcome"') >= results:
                 break
             time.sleep(0.02)
         process.send_signal(how)
@@ -190,7 +190,7 @@ def test_a_killed_run_resumes_and_simulates_only_what_was_in_flight(workload):
     assert "kernelpoint: interrupted; the same command goes on" in workload.with_name("err.txt").read_text()
     code, out, _ = run(PROGRAM, workload, "-kernel_sampling", config)
     assert code == 0
-    done = [json.loads(line)["launch"] for line in journal.read_text().splitlines() if '"type":"result"' in line]
+    done = [json.loads(line)["launch"] for line in journal.read_text().splitlines() if '"type":"outcome"' in line]
     assert sorted(done) == list(range(count)), "each launch counted once"
     assert len(re.findall("^launching kernel", out, re.M)) <= count - 5
     blocks = [block for block in out.split("kernel_name = ")[1:] if not block.startswith("kernelpoint_total")]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import kernelpoint
-from kernelpoint.journal import ResultRecord, SummaryRecord, load_run
+from kernelpoint.journal import SummaryRecord, load_run
 
 from .test_accelsim import PROGRAM, start, values
 
@@ -61,7 +61,7 @@ def begin(workload: Path, folder: Path) -> subprocess.Popen:
 def told(folder: Path) -> tuple[dict[int, dict[str, float]], SummaryRecord]:
     """Results by launch, and the summary, of a run that is over."""
     run = load_run(folder / "run.kpjournal")
-    return {record.launch: record.counters for record in run.of(ResultRecord)}, list(run.of(SummaryRecord))[-1]
+    return {record.launch: record.counters for record in run.results.values()}, list(run.of(SummaryRecord))[-1]
 
 
 def labels(folder: Path) -> dict[int, str]:

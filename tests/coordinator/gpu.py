@@ -12,8 +12,9 @@ from workloads import one_trace
 from kernelpoint.config import load_config
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report, Work
+from kernelpoint.journal import Outcome
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.orders import Chain, Order, Outcome
+from kernelpoint.session.orders import Chain, Order
 from kernelpoint.session.session import Session
 from kernelpoint.workload.host_info import HostInfo
 
@@ -44,7 +45,8 @@ class Gpu:
     def simulate(self, step: Order) -> Outcome:
         self.simulated.append(step)
         cycles = 5000 + 37 * step.launch % 400 - (100 if step.state == 0 else 0)
-        return Outcome({"cycles": float(cycles), "instructions": 640.0, "reads": step.launch / 3})
+        counters = {"cycles": float(cycles), "instructions": 640.0, "reads": step.launch / 3}
+        return Outcome(step.process, step.launch, counters=counters)
 
     def alone(self, yaml: str) -> bytes:
         """The journal of a run in one process."""

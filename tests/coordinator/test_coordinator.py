@@ -15,7 +15,8 @@ from kernelpoint.coordinator.run import check
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report, keep, prepare_folder, read_all
 from kernelpoint.errors import ConfigError, SessionError
-from kernelpoint.session.orders import Order, Outcome, Planned
+from kernelpoint.journal import Outcome
+from kernelpoint.session.orders import Order, Planned
 from kernelpoint.session.worker import Hello
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
@@ -48,7 +49,8 @@ def test_the_first_draws_do_not_wait_for_validations(gpu):
     handed_out = {step for plan in session.planned() for step in plan.chain}
     gpu.end(session)
     journal = gpu.spread(RANDOM, FakePool(gpu)).decode().splitlines()
-    first = [json.loads(line) for line in journal if '"result"' in line and '"pass_index":0' in line]
+    first = [json.loads(line) for line in journal if '"type":"outcome"' in line and '"state":' not in line]
+    first = [result for result in first if not result["pass_index"]]
     assert len(first) > 9
     assert {result["launch"] for result in first} <= {step.launch for step in handed_out if step.state == STARTED}
 
@@ -67,7 +69,7 @@ def test_a_launch_that_ends_its_simulator_twice_is_named_with_the_last_lines_and
     assert ': it was ended by SIGSEGV again"' in journal and '"lost":[17]' in journal
     messages = [line for line in pool.said if "the last\n  lines" in line]
     assert len(messages) == 1 and "launch 17: the simulator on here was ended by SIGSEGV, 2 times" in messages[0]
-    assert journal.count('{"type":"result"') == gpu.launches - 1
+    assert journal.count('{"type":"outcome"') == gpu.launches, "the failure is an outcome"
 
 
 def test_a_launch_whose_simulator_others_end_is_tried_more_often_and_not_for_ever(gpu):
@@ -124,7 +126,10 @@ def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
 
 
 CHAIN = (Order(0, 3, 1), Order(0, 4, 0))
-OUTCOMES = (Outcome({"cycles": 0.1}), Outcome({"cycles": 7.0}, stopped=True, points=((1, 2, 3, 4, 5),)))
+OUTCOMES = (
+    Outcome(0, 3, counters={"cycles": 0.1}),
+    Outcome(0, 4, counters={"cycles": 7.0}, stopped=True, points=((1, 2, 3, 4, 5),)),
+)
 
 
 OTHER = (Order(0, 9, 1),)
@@ -165,7 +170,7 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
 
 
 def test_failed_launches_are_not_kept_on_disk(tmp_path):
-    keep(tmp_path, CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
+    keep(tmp_path, CHAIN, (OUTCOMES[0], Outcome(0, 4, reason="no trace")))
     assert not list(tmp_path.iterdir())
 
 

@@ -128,7 +128,7 @@ def test_a_coordinator_that_was_killed_or_interrupted_is_resumed_by_the_same_com
     )
     command = [sys.executable, "-c", code, str(bench.config), *bench.command()]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None and not (bench.journal.exists() and b'"result"' in bench.journal.read_bytes()):
+    while process.poll() is None and not (bench.journal.exists() and b'"outcome"' in bench.journal.read_bytes()):
         time.sleep(0.02)
     process.send_signal(how)
     process.wait()
@@ -373,5 +373,5 @@ def test_a_launch_that_ends_its_simulator_each_time_is_named_with_its_last_lines
     assert len(again) == len(given_up) == 1  # and not in the next pass
     assert all("launch 17: the simulator on " in line and "was ended by SIGSEGV" in line for line in again + given_up)
     assert all("assertion failed: the launch that breaks it" in line for line in given_up)
-    results = [record.launch for record in read_records(bench.journal) if record.type == "result"]
+    results = [record.launch for record in read_records(bench.journal) if record.type == "outcome" and record.is_result]
     assert sorted(results) == [launch for launch in range(120) if launch != 17]

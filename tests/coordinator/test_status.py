@@ -21,7 +21,7 @@ def begin(gpu, results):
     for _ in range(results):
         _, after = session.next(0, after)
         session.on_launch(0, after)
-        session.on_outcome(0, after, gpu.simulate(Order(0, after, 1)))
+        session.on_outcome(gpu.simulate(Order(0, after, 1)))
     return session
 
 

@@ -16,9 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import KernelPointError
-from kernelpoint.journal import ResultRecord, read_records
+from kernelpoint.journal import Outcome, read_records
 from kernelpoint.journal.text import plain
-from kernelpoint.session.orders import Outcome
 
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "bound_scope", "replay_errors")
 
@@ -43,8 +42,11 @@ class AnyWorkers(FakePool):
         if fate == "whole":
             return handle, Report(tuple(self.gpu.simulate(step) for step in chain))
         if fate == "lie":
-            return handle, Report((Outcome({"cycles": math.nan, "instructions": 1.0, "reads": 1.0}),) * len(chain))
+            return handle, Report(tuple(Outcome(o.process, o.launch, counters=NAN) for o in chain))
         return handle, Report(ended="was ended by SIGKILL", was_killed=True, node="here")
+
+
+NAN = {"cycles": math.nan, "instructions": 1.0, "reads": 1.0}
 
 
 class AnyCoordinator(RuleBasedStateMachine):
@@ -96,7 +98,7 @@ class AnyCoordinator(RuleBasedStateMachine):
     def no_launch_has_two_results(self):
         journal = Path(self.folders.name) / "run.kpjournal" if hasattr(self, "folders") else None
         if journal is not None and journal.exists():
-            results = [record.launch for record in read_records(journal) if isinstance(record, ResultRecord)]
+            results = [record.launch for record in read_records(journal) if isinstance(record, Outcome) and record.is_result]
             assert len(results) == len(set(results))
 
     def teardown(self):

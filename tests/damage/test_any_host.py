@@ -21,7 +21,7 @@ from simulated_host import SimulatedHost
 from workloads import one_trace
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import AbortRecord, LeftOutRecord, ResultRecord, ValidationRecord, read_records
+from kernelpoint.journal import LeftOutRecord, Outcome, read_records
 from kernelpoint.session.orders import KEPT
 
 OK, DONE, PENDING = 0, 1, 2
@@ -29,7 +29,7 @@ SIMULATE = 0
 BEFORE_FIRST, END_OF_LIST = -1, -2
 WILD = st.sampled_from([-3, -1, 200, 2**40, 2**63, 2**64 - 1])
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "bound_scope", "replay_errors")
-TORN = b'{"type":"result","process":0,"launch":3,"pass_index":0,"counters":{"cycles":5000.0},"chain":"00'
+TORN = b'{"type":"outcome","process":0,"launch":3,"pass_index":0,"counters":{"cycles":5000.0},"chain":"00'
 
 
 @cache
@@ -215,9 +215,9 @@ class AnyHost(Calls):
         if not hasattr(self, "session"):
             return
         records = read_records(self.session.journal.path)
-        results = [(r.launch, r.counters["cycles"]) for r in records if isinstance(r, ResultRecord)]
+        results = [(r.launch, r.counters["cycles"]) for r in records if isinstance(r, Outcome) and r.is_result]
         assert sorted(results) == sorted((self.numbers[index], cycles) for index, cycles in self.results.items())
-        assert sum(isinstance(record, AbortRecord) for record in records) >= self.failures
+        assert sum(isinstance(record, Outcome) and not record.counters for record in records) >= self.failures
 
     def teardown(self):
         """Whatever happened, the run can be completed, and then says what a run without disturbance says."""
@@ -278,12 +278,12 @@ class AnyReplayingHost(Calls):
         if not hasattr(self, "session"):
             return
         records = read_records(self.session.journal.path)
-        results = [record.launch for record in records if isinstance(record, ResultRecord)]
+        results = [record.launch for record in records if isinstance(record, Outcome) and record.is_result]
         assert len(results) == len(set(results))
         for record in records:
-            if isinstance(record, ResultRecord):
+            if isinstance(record, Outcome) and record.is_result:
                 assert record.counters["cycles"] == self.cost(record.launch, None)
-            if isinstance(record, ValidationRecord):
+            if isinstance(record, Outcome) and record.validation is not None and record.counters:
                 kept = KEPT if record.state == "kept" else None
                 assert record.counters["cycles"] == self.cost(record.launch, kept)
 

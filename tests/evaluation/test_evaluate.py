@@ -10,7 +10,6 @@ import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
-from kernelpoint.journal import ValidationRecord
 from kernelpoint.pages.numbers import finite
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
@@ -215,7 +214,7 @@ def test_a_comparison_draws_what_the_simulator_draws(tmp_path, budget):
     keys = {"fast_model": "rtx", "error_budget": {"relative_error": budget}}
     run = kp.simulate(traces, tmp_path / "run.kpjournal", gpu="v100", **keys)
     row = row_of(load(f"traces={traces},host=v100,fast_model=rtx"), "kernelpoint", budget)
-    validation = sum(1 for _ in run.of(ValidationRecord))
+    validation = len(run.validations)
     assert (row.simulated - row.validation, row.passes) == (run.ended().simulated, run.ended().passes)
     assert (row.validation > 0) == (validation > 0)
 

@@ -169,7 +169,7 @@ def wait_for_results(bench, more, process):
 
 
 def count_results(bench):
-    return bench.journal.read_bytes().count(b'"type":"result"') if bench.journal.exists() else 0
+    return bench.journal.read_bytes().count(b'"type":"outcome"') if bench.journal.exists() else 0
 
 
 def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):

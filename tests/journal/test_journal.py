@@ -18,14 +18,13 @@ from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import (
-    AbortRecord,
     DecisionRecord,
     DegradedRecord,
     JournalWriter,
     LookRecord,
+    Outcome,
     PassRecord,
     Record,
-    ResultRecord,
     ResumeRecord,
     RunRecord,
     read_records,
@@ -37,7 +36,7 @@ from kernelpoint.session import boundary
 
 RUN = RunRecord(kernelpoint="0.2.0", config={"policy": "random"}, bound="none", estimate="mean", launches=[9], hashes={})
 DECIDED = DecisionRecord(0, 3, 0, "simulate", 1, u=0.25, threshold=0.5, stream="ab", prediction=7.0, x=1.5)
-RESULT = ResultRecord(0, 3, 0, {"cycles": 5.0})
+RESULT = Outcome(0, 3, 0, {"cycles": 5.0})
 WHOLE = [RUN, PassRecord(0, 4, {"sizes": [4]}), DECIDED, RESULT, DegradedRecord("α\n")]
 
 
@@ -72,7 +71,7 @@ def test_a_line_is_json_that_ends_with_its_checksum(path):
 
 @given(st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_counters_keep_every_bit(counters):
-    record = ResultRecord(0, 3, 0, {"cycles": 1.0, **counters})
+    record = Outcome(0, 3, 0, {"cycles": 1.0, **counters})
     assert parse(lines_of(RUN, record), "x")[0][1] == record
 
 
@@ -81,7 +80,7 @@ def test_a_number_that_is_not_finite_is_refused_and_nothing_written(path):
     journal.write(RUN)
     before = path.read_bytes()
     with pytest.raises(ValueError, match="not JSON compliant"):
-        journal.write(ResultRecord(0, 1, 0, {"cycles": float("inf")}))
+        journal.write(Outcome(0, 1, 0, {"cycles": float("inf")}))
     assert path.read_bytes() == before
     journal.close()
 
@@ -181,22 +180,22 @@ def test_a_strange_line_is_an_error_with_its_number(path, damage):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"launch": None}, "a result record whose 'launch' is None"),
-        ({"launch": -1}, "a result record whose 'launch' is -1"),
+        ({"launch": None}, "a record 'outcome' whose 'launch' is None"),
+        ({"launch": -1}, "a record 'outcome' whose 'launch' is -1"),
         ({"launch": 9}, "launch 9 of process 0; the run has"),
         ({"process": 1}, "launch 4 of process 1; the run has"),
         ({"launch": 3}, "a second result of launch 3"),
-        ({"counters": {"cycles": "many"}}, "a result record whose 'counters.cycles' is 'many'"),
-        ({"counters": {"cycles": float("nan")}}, "a result record whose .counters.cycles. is nan"),
+        ({"counters": {"cycles": "many"}}, "a record 'outcome' whose 'counters.cycles' is 'many'"),
+        ({"counters": {"cycles": float("nan")}}, "a record 'outcome' whose .counters.cycles. is nan"),
         ({"counters": {"reads": 1.0}}, r"a result with the counters \['reads'\]"),
-        ({"colour": 1}, "a result record whose 'colour' is 1"),
+        ({"colour": 1}, "a record 'outcome' whose 'colour' is 1"),
         ({"type": "dream"}, "expected a record of a known type"),
         ({"type": ["run"]}, "expected a record of a known type"),
-        ({"type": "run"}, "a run record"),
+        ({"type": "run"}, "a record 'run' whose"),
     ],
 )
 def test_a_record_that_lacks_what_readers_need_is_an_error_with_its_line(path, record, message):
-    whole = {"type": "result", "process": 0, "launch": 4, "pass_index": 0, "counters": {"cycles": 5.0}, **record}
+    whole = {"type": "outcome", "process": 0, "launch": 4, "pass_index": 0, "counters": {"cycles": 5.0}, **record}
     path.write_bytes(journal_of([text_of(RUN).encode(), text_of(RESULT).encode(), json.dumps(whole).encode()]))
     with pytest.raises(JournalError, match=message) as error:
         read_records(path)
@@ -210,7 +209,7 @@ def test_a_journal_of_format_version_1_is_refused_by_name_and_left_alone(path):
     path.write_text('{"type":"run","version":1,"launches":[9]}\n{"type":"resu')
     before = path.read_bytes()
     for read in (read_records, lambda p: JournalWriter(p, resume=True)):
-        with pytest.raises(JournalError, match="expected a journal of format version 4, got version 1"):
+        with pytest.raises(JournalError, match="expected a journal of format version 5, got version 1"):
             read(path)
     assert path.read_bytes() == before
 
@@ -331,7 +330,7 @@ def test_after_a_failed_write_the_journal_is_closed_and_says_so_and_what_came_be
     before = path.read_bytes()
     for _ in range(2):
         with pytest.raises(JournalError, match="the run is closed"):
-            journal.write(AbortRecord(0, 1, 0))
+            journal.write(Outcome(0, 1, 0))
     assert path.read_bytes() == before
     again = JournalWriter(path, resume=True)
     assert again.records == WHOLE[: len(again.records)] and len(again.records) >= after

@@ -11,9 +11,9 @@ from kernelpoint.journal import (
     JournalWriter,
     KernelRecord,
     LaunchesRecord,
+    Outcome,
     PassRecord,
     PopulationRecord,
-    ResultRecord,
     RunRecord,
     StrataRecord,
     SummaryRecord,
@@ -41,10 +41,10 @@ RECORDS = [
     first([2, 3]),
     PassRecord(0, 2),
     DecisionRecord(0, 1, 0, "simulate", 0, u=0.25, threshold=0.5, x=2.0),
-    ResultRecord(0, 1, 0, {"cycles": 5.0, "reads": 1e308}),
+    Outcome(0, 1, 0, {"cycles": 5.0, "reads": 1e308}),
     DecisionRecord(1, 2, 0, "skip", 1, u=0.75, threshold=0.5),
     DecisionRecord(1, 2, 1, "simulate", 1, u=0.75, threshold=0.8),
-    ResultRecord(1, 2, 1, {"cycles": 7.0, "reads": 1e308}),
+    Outcome(1, 2, 1, {"cycles": 7.0, "reads": 1e308}),
 ]
 
 

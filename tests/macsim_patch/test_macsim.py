@@ -248,7 +248,7 @@ def test_a_killed_run_resumes_and_simulates_only_what_was_in_flight(traces, tmp_
         process = start(*arguments)
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and process.poll() is None:
-            if journal.exists() and journal.read_text().count('"type":"result"') >= results:
+            if journal.exists() and journal.read_text().count('"type":"outcome"') >= results:
                 break
             time.sleep(0.01)
         process.send_signal(how)
@@ -256,7 +256,7 @@ def test_a_killed_run_resumes_and_simulates_only_what_was_in_flight(traces, tmp_
     assert "kernelpoint: interrupted; the same command goes on" in (folder / "err.txt").read_text()
     code, err = run(*arguments)
     assert code == 0, err
-    done = [json.loads(line)["launch"] for line in journal.read_text().splitlines() if '"type":"result"' in line]
+    done = [json.loads(line)["launch"] for line in journal.read_text().splitlines() if '"type":"outcome"' in line]
     assert sorted(done) == list(range(count)), "each launch counted once"
     assert (folder / "out.txt").read_text().count("setup_process:") <= count - 8
     assert stats(folder)["KERNELPOINT_SIMULATED"] == count

@@ -13,7 +13,7 @@ from workloads import synthesised
 import kernelpoint as kp
 from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError, PlanError
-from kernelpoint.journal import ResultRecord, load_run
+from kernelpoint.journal import load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import unpack
@@ -24,7 +24,7 @@ def test_a_run_from_the_pack_alone_is_the_same_run(packed, tmp_path):
     listed = unpack(pack, tmp_path / "sample")
     keys = yaml.safe_load((tmp_path / "sample" / "kernelpoint.yaml").read_text())
     again = kp.simulate(listed, tmp_path / "run.kpjournal", **{k: v for k, v in keys.items() if k != "version"})
-    assert [plain(r) for r in again.of(ResultRecord)] == [plain(r) for r in run.of(ResultRecord)]
+    assert [plain(r) for r in again.results.values()] == [plain(r) for r in run.results.values()]
     assert plain(again.ended()) == plain(run.ended())
 
 

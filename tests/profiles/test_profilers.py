@@ -11,7 +11,7 @@ from profiler_files import write_nsys_tables
 from sealed_lines import journal_of
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.journal import PassRecord, ResultRecord, RunRecord
+from kernelpoint.journal import Outcome, PassRecord, RunRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.formats import kineto
@@ -314,7 +314,7 @@ def test_a_macsim_run_that_stopped_early_is_refused(tmp_path, text):
 
 def journal(results, counts=(2, 1), tail=""):
     first = RunRecord(kernelpoint="x", config={}, bound="none", estimate="mean", launches=list(counts), hashes={})
-    records = [first, PassRecord(0), *(ResultRecord(p, i, 0, {"cycles": float(c)}) for p, i, c in results)]
+    records = [first, PassRecord(0), *(Outcome(p, i, 0, {"cycles": float(c)}) for p, i, c in results)]
     return journal_of([text_of(record).encode() for record in records]).decode() + tail
 
 
@@ -330,4 +330,4 @@ def test_a_journal_of_a_sampled_run_is_refused(tmp_path):
 
 def test_a_damaged_journal_is_refused_with_its_line(tmp_path):
     with pytest.raises(ProfileError, match=":3: the line does not have its checksum"):
-        read_profile(write(tmp_path, journal([]) + '{"type":"result","crc32":"00000000"}\n'))
+        read_profile(write(tmp_path, journal([]) + '{"type":"outcome","crc32":"00000000"}\n'))

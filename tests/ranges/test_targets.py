@@ -17,7 +17,7 @@ from kernelpoint.estimation import (
     UnitErrors,
     passes,
 )
-from kernelpoint.journal import ResultRecord, load_run
+from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 BUDGET = "error_budget: [{cycles: 5 %}, {range: decode/*, cycles: 2 %}]"
@@ -64,7 +64,7 @@ def test_the_verdict_and_the_speedup_count_the_launches_of_ranges(host, table):
     from kernelpoint.session.verdict import verdict
 
     assert "cycles of decode/* +- 2 %" in verdict(run.ended())
-    simulated = sum(record.counters["cycles"] for record in run.of(ResultRecord))
+    simulated = sum(record.counters["cycles"] for record in run.results.values())
     assert run.ended().cycle_speedup == pytest.approx(run.ended().estimate / simulated)
 
 

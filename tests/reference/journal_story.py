@@ -37,8 +37,10 @@ def story(journal: Path) -> list[Any]:
     for line in journal.read_text().splitlines():
         record = json.loads(line)
         kind = record["type"]
+        if kind == "outcome" and not (record["counters"] and "validation" in record):
+            kind = "result" if record["counters"] else "abort"
         if kind in ("decision", "result", "abort"):
-            kept = {key: record[key] for key in KEPT if record.get(key) is not None}
+            kept = {key: record[key] for key in KEPT if record.get(key) not in (None, {})}
             told.append([kind, record["process"], record["launch"], record["pass_index"], kept])
         elif kind == "pass":
             state = record.get("state") or {}

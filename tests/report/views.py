@@ -13,8 +13,8 @@ from kernelpoint.journal import (
     JournalWriter,
     KernelRecord,
     LookRecord,
+    Outcome,
     PassRecord,
-    ResultRecord,
     Run,
     RunRecord,
     SummaryRecord,
@@ -79,7 +79,7 @@ def a_run(path: Path, **summary: Any) -> Run:
     total = Estimate("", 1.01e4, 1e2, 0.0099, 50.0, 9.0, 0.95, 5e3)
     journal.write(run)
     journal.write(PassRecord(0, 1, {}))
-    journal.write(ResultRecord(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
+    journal.write(Outcome(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
     journal.write(LookRecord(0, True, {"cycles": total}, {}))
     journal.write(replace(a_summary(total), **summary))
     journal.close()

@@ -92,7 +92,7 @@ def test_the_next_selection_goes_on_with_every_result(program, drawn, trace, tmp
         join_lists([traces.parent, trace(numbers, f"more-{further}")], tmp_path / name)
         traces = tmp_path / name / "kernelslist.g"
     assert run.ended().met and abs(run.ended().estimate - program[1]) <= run.ended().half_width
-    lines = [r for r in journal.read_text().splitlines() if '"type":"result"' in r]
+    lines = [r for r in journal.read_text().splitlines() if '"type":"outcome"' in r]
     assert len(lines) == len(run.results) == run.ended().simulated
 
 

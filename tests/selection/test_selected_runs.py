@@ -8,7 +8,7 @@ from listed_host import Listed, ctas_of
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PlanError, TraceError
-from kernelpoint.journal import ResultRecord, load_run
+from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.selection import Selection, draw, read_census, write_output
 
@@ -42,7 +42,7 @@ def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select,
     assert ctas["estimate"] == sum(ctas_of(launch) for launch in range(400)), "the census knows every grid"
     assert ctas["half_width"] == 0.0 and cycles["half_width"] > 0.0
     run = load_run(tmp_path / "run.kpjournal")
-    results = [record.launch for record in run.of(ResultRecord)]
+    results = [record.launch for record in run.results.values()]
     assert results == host.simulated and max(results) > len(listed.launches), "launches are those of the program"
     assert [run.name_of(unit) for unit in range(400)] == list(selection.program.names)
 

@@ -7,7 +7,6 @@ from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import ValidationRecord
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def test_a_run_with_another_budget_simulates_only_what_it_lacks(traces, loose, t
     assert helped.ended().simulated == alone.ended().simulated - len(known)
     assert {unit: r.counters for unit, r in helped.results.items()} == {u: r.counters for u, r in alone.results.items()}
     assert helped.ended().counters == alone.ended().counters
-    assert [r.counters for r in helped.of(ValidationRecord)] == [r.counters for r in alone.of(ValidationRecord)]
+    assert [r.counters for r in helped.validations] == [r.counters for r in alone.validations]
 
 
 def test_a_run_that_was_helped_is_resumed_at_any_line(traces, loose, tmp_path):

@@ -12,7 +12,7 @@ from workloads import synthesised
 
 from kernelpoint.errors import HostError, JournalError, SessionError
 from kernelpoint.estimation import Engine
-from kernelpoint.journal import JournalWriter, PassRecord, ResultRecord, ResumeRecord, load_run, read_records
+from kernelpoint.journal import JournalWriter, PassRecord, ResumeRecord, load_run, read_records
 from kernelpoint.journal import writer as writing
 from kernelpoint.journal.lines import MAGIC, split_lines
 
@@ -31,7 +31,7 @@ def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
     for point in chance.sample(range(first, len(data)), 60):
         torn = b"" if data[point - 1 : point] == b"\n" else chance.choice([b"", b"\n", b"\0" * 9, b"\0\n"])
         (host.folder / "run.kpjournal").write_bytes(data[:point] + torn)
-        before = data[:point].count(b'"type":"result"')
+        before = data[:point].count(b'"type":"outcome"')
         host.simulated = []
         again = host.run(host.open(TIGHT))
         assert again == whole
@@ -42,7 +42,7 @@ def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
 def test_a_resumed_pass_tells_what_is_left_of_it(host):
     host.run(host.open(TIGHT))
     lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
-    results = [i for i, line in enumerate(lines) if b'"type":"result"' in line]
+    results = [i for i, line in enumerate(lines) if b'"type":"outcome"' in line]
     wanted = int(next(line for line in host.log if "pass 0: " in line).split("pass 0: ")[1].split()[0])
     (host.folder / "run.kpjournal").write_bytes(b"".join(lines[: results[9] + 1]))
     del host.log[:]
@@ -213,7 +213,7 @@ def test_a_result_that_the_engine_refuses_never_enters_the_journal(host, names, 
         session.on_complete(0, index, False, 10, 10, names, values)
     assert (host.folder / "run.kpjournal").read_bytes() == before
     session.on_complete(0, index, False, 10, 10, ("reads",), (1.0,))
-    assert isinstance(read_records(host.folder / "run.kpjournal")[-1], ResultRecord)
+    assert read_records(host.folder / "run.kpjournal")[-1].is_result
 
 
 def test_sums_that_are_not_finite_do_not_break_the_end_of_a_run(host):

@@ -8,7 +8,7 @@ from simulated_host import failing_once
 
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import ErrorBudget, Estimate, Look
-from kernelpoint.journal import PassRecord, ResultRecord, load_run
+from kernelpoint.journal import PassRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
 from kernelpoint.session.recorder import Progress
@@ -42,7 +42,7 @@ def test_launches_run_in_program_order_within_each_pass(host):
     host.run(host.open(TIGHT))
     run = load_run(host.folder / "run.kpjournal")
     for number in {r.pass_index for r in run.of(PassRecord)}:
-        order = [r.launch for r in run.of(ResultRecord) if r.pass_index == number]
+        order = [r.launch for r in run.results.values() if r.pass_index == number]
         assert order == sorted(order)
 
 

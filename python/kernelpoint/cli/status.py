@@ -15,7 +15,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.coordinator.task import written
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimate import Estimate
-from kernelpoint.journal import PassRecord, ResultRecord, Run, load_run
+from kernelpoint.journal import PassRecord, Run, load_run
 from kernelpoint.pages.numbers import half_width, is_finite, number
 from kernelpoint.progress import duration
 
@@ -154,7 +154,7 @@ def _pass(run: Run, now: float) -> tuple[str, float | None]:
     last = passes[-1]
     if last.wanted is None:
         return f"pass {last.pass_index}", None
-    done = sum(result.pass_index == last.pass_index for result in run.of(ResultRecord))
+    done = sum(result.pass_index == last.pass_index for result in run.results.values())
     begun, before = _FIRST_SEEN.setdefault((run.path, last.pass_index), (now, done))
     seconds = (last.wanted - done) * (now - begun) / (done - before) if done > before else None
     return f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal", seconds

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernelpoint.coordinator.task import ChainOutcomes, Report, Work
 from kernelpoint.errors import HostError, SessionError
+from kernelpoint.journal import Outcome
 from kernelpoint.progress import Log, WorkProgress, duration
-from kernelpoint.session.orders import ENDED_SIMULATOR, Chain, Order, Outcome, Planned
+from kernelpoint.session.orders import ENDED_SIMULATOR, Chain, Order, Planned
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.dask_pool import DaskPool
@@ -164,7 +165,7 @@ class Simulations:
             return
         self._outcomes[chain] = report.outcomes
         self._done_cost += self._costs.pop(chain)
-        self.seconds += sum(outcome.seconds for outcome in report.outcomes)
+        self.seconds += sum(outcome.seconds or 0.0 for outcome in report.outcomes)
 
     def _try_again(self, chain: Chain, report: Report) -> None:
         """Submit a chain again after it ended its simulator."""
@@ -173,7 +174,7 @@ class Simulations:
         attempts[report.was_killed] += 1
         if attempts[False] >= ATTEMPTS or attempts[True] >= ATTEMPTS_KILLED:
             self._say("\n  ".join([f"{what}, {sum(attempts)} times; its output ended:", *report.tail]))
-            self._outcomes[chain] = tuple(Outcome(reason=_why(attempts, report)) for _ in chain)
+            self._outcomes[chain] = tuple(Outcome(step.process, step.launch, reason=_why(attempts, report)) for step in chain)
             del self._attempts[chain], self._costs[chain]
         else:
             self._say(f"{what}; it is simulated again")

@@ -15,9 +15,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
+from kernelpoint.journal import Outcome
 from kernelpoint.progress import Log, silent
 from kernelpoint.session.boundary import WORKER_PIPES_ENV
-from kernelpoint.session.orders import Chain, Outcome
+from kernelpoint.session.orders import Chain
 from kernelpoint.session.worker import (
     SECONDS_BETWEEN_BEATS,
     Hello,

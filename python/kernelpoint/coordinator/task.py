@@ -23,8 +23,9 @@ from kernelpoint import __version__
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.errors import JournalError
 from kernelpoint.files import open_regular, open_to_append
+from kernelpoint.journal import Outcome
 from kernelpoint.journal.lines import seal, unseal
-from kernelpoint.session.orders import Chain, Outcome
+from kernelpoint.session.orders import Chain
 from kernelpoint.session.worker import Hello, decode_outcomes, encode_outcomes
 
 ChainOutcomes = dict[Chain, tuple[Outcome, ...]]

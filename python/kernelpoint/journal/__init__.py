@@ -14,7 +14,6 @@ Example:
 
 from kernelpoint.journal.launch_estimates import LaunchEstimates as LaunchEstimates
 from kernelpoint.journal.reader import read_records as read_records
-from kernelpoint.journal.records import AbortRecord as AbortRecord
 from kernelpoint.journal.records import DecisionRecord as DecisionRecord
 from kernelpoint.journal.records import DegradedRecord as DegradedRecord
 from kernelpoint.journal.records import FurtherValidationsRecord as FurtherValidationsRecord
@@ -24,17 +23,16 @@ from kernelpoint.journal.records import LaunchesRecord as LaunchesRecord
 from kernelpoint.journal.records import LeftOutRecord as LeftOutRecord
 from kernelpoint.journal.records import LookRecord as LookRecord
 from kernelpoint.journal.records import OpenLaunchRecord as OpenLaunchRecord
+from kernelpoint.journal.records import Outcome as Outcome
 from kernelpoint.journal.records import PassRecord as PassRecord
 from kernelpoint.journal.records import PopulationRecord as PopulationRecord
 from kernelpoint.journal.records import ProjectionRecord as ProjectionRecord
 from kernelpoint.journal.records import RangeRecord as RangeRecord
 from kernelpoint.journal.records import Record as Record
-from kernelpoint.journal.records import ResultRecord as ResultRecord
 from kernelpoint.journal.records import ResumeRecord as ResumeRecord
 from kernelpoint.journal.records import RunRecord as RunRecord
 from kernelpoint.journal.records import StrataRecord as StrataRecord
 from kernelpoint.journal.records import SummaryRecord as SummaryRecord
-from kernelpoint.journal.records import ValidationRecord as ValidationRecord
 from kernelpoint.journal.run import Run as Run
 from kernelpoint.journal.run import load_run as load_run
 from kernelpoint.journal.writer import JournalWriter as JournalWriter

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal.records import Record, ResultRecord, RunRecord, ValidationRecord
+from kernelpoint.journal.records import Record, RunRecord
 from kernelpoint.journal.run import load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.simulators import options_of
@@ -184,7 +184,7 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
         lacking = sorted(set(counters) ^ set(run.counters))
         raise ConfigError(f"results_from: {path} has other counters than this simulator reports: {', '.join(lacking)[:200]}")
     chains: dict[int, dict[int, Counters]] = {}
-    for record in run.of(ValidationRecord):
-        chains.setdefault(record.validation, {})[record.launch] = record.counters
-    results = {(r.process, r.launch): r.counters for r in run.of(ResultRecord) if r.projection is None}
+    for record in run.validations:
+        chains.setdefault(record.validation or 0, {})[record.launch] = record.counters
+    results = {(r.process, r.launch): r.counters for r in run.results.values() if r.projection is None}
     return EarlierResults(results, {tuple(sorted(chain)): chain for chain in chains.values()})

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from kernelpoint.errors import JournalError, shown
 from kernelpoint.files import open_regular, read_to_hole
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.journal.records import PopulationRecord, Record, ResultRecord, RunRecord, SummaryRecord
+from kernelpoint.journal.records import Outcome, PopulationRecord, Record, RunRecord, SummaryRecord
 from kernelpoint.typed import Mismatch, loads, reader
 
 KINDS = {kind.__dataclass_fields__["type"].default: kind for kind in get_args(Record)}
@@ -82,8 +82,8 @@ def _complaint(error: ValueError, line: bytes) -> str:
     kind, *place = error.place
     field = ".".join(place)
     if error.is_missing:
-        return f"a {kind} record without {shown(field)}"
-    return f"a {kind} record whose {shown(field)} is {shown(error.value)[:60]}: {error}"
+        return f"a record {kind!r} without {shown(field)}"
+    return f"a record {kind!r} whose {shown(field)} is {shown(error.value)[:60]}: {error}"
 
 
 def _check(records: Sequence[Any], name: str) -> None:
@@ -106,11 +106,11 @@ def _check(records: Sequence[Any], name: str) -> None:
         process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
         if counts and (process >= len(counts) or launch >= max(counts[process], 1)):
             raise JournalError(f"{place}: launch {launch} of process {process}; the run has {counts} launches")
-        if isinstance(record, ResultRecord):
-            counters = counters or list(record.counters)
-            if list(record.counters) != counters or "cycles" not in counters:
-                given, expected = (str(list(names))[:200] for names in (record.counters, counters))
-                raise JournalError(f"{place}: a result with the counters {given}; expected {expected}")
+        if isinstance(record, Outcome) and record.is_result:
+            names = list(record.counters)
+            counters = counters or names
+            if names != counters or "cycles" not in counters:
+                raise JournalError(f"{place}: a result with the counters {str(names)[:200]}; expected {str(counters)[:200]}")
             if (process, launch) in seen:
                 raise JournalError(f"{place}: a second result of launch {launch} of process {process}")
             seen.add((process, launch))

@@ -4,10 +4,10 @@ A field with its default (None, or False) is not written. Numbers that are not f
 
 Example:
     >>> from kernelpoint.journal.text import text_of
-    >>> for record in (DecisionRecord(0, 3, 0, "simulate", stratum=1), ResultRecord(0, 3, 0, {"cycles": 900.0})):
+    >>> for record in (DecisionRecord(0, 3, 0, "simulate", stratum=1), Outcome(0, 3, 0, {"cycles": 900.0})):
     ...     print(text_of(record))
     {"type":"decision","process":0,"launch":3,"pass_index":0,"action":"simulate","stratum":1}
-    {"type":"result","process":0,"launch":3,"pass_index":0,"counters":{"cycles":900.0}}
+    {"type":"outcome","process":0,"launch":3,"pass_index":0,"counters":{"cycles":900.0}}
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.finding import Finding
 from kernelpoint.typed import Range
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 BLOCK = 65_536  # launches in one record of their estimates
 
 Count = Annotated[int, Range(0, 2**64)]
@@ -154,37 +154,48 @@ class DecisionRecord:
 
 
 @dataclass(slots=True)
-class ResultRecord:
-    """Result of one launch: its counters. If the launch was stopped early, the counters are projected to the whole launch.
+class Outcome:
+    """Outcome of one simulated launch: its counters, or the reason of its failure.
 
-    `copied` is True if the result was taken from an equal launch of a deterministic simulator, or from an earlier run.
+    Attributes:
+        pass_index: pass of the sample; 0 for a validation.
+        counters: values by name, with cycles and instructions first; empty after a failure.
+        reason: reason for the failure, if any is given.
+        projection: simulated part of a launch that was stopped before its end. The counters are projected to the whole launch.
+        copied: True if the counters were taken from an equal launch of a deterministic simulator, or from an earlier run.
+        validation: number of the chain of launches that were simulated only to measure the error of restored caches, if the
+            launch belongs to one; None for a launch of the sample.
+        state: caches that a launch of such a chain began with: `kept` from the launch before it, or `replayed`.
+        stopped: True if the simulator stopped the launch before its end.
+        points: progress reports of a stopped launch.
+        seconds: wall time of the simulation.
+        processor_seconds: processor time that a simulator in another process used, without the time to restore caches.
 
-    >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
-    900.0
+    A simulator's answer has the last four. The journal does not contain them.
+
+    >>> Outcome(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).is_result
+    True
     """
 
     process: Count
     launch: Count
-    pass_index: Count
-    counters: dict[str, float]
+    pass_index: Count = 0
+    counters: dict[str, float] = field(default_factory=dict)
+    reason: str | None = None
     projection: ProjectionRecord | None = None
     copied: bool | None = None
-    type: Literal["result"] = "result"
+    validation: Count | None = None
+    state: Literal["kept", "replayed"] | None = None
+    stopped: bool = False
+    points: tuple[tuple[int, ...], ...] | None = None
+    seconds: float | None = None
+    processor_seconds: float | None = None
+    type: Literal["outcome"] = "outcome"
 
-
-@dataclass(slots=True)
-class ValidationRecord:
-    """Result of a launch that was simulated only to measure the error of restored caches; it is not part of the sample.
-    `copied` is True if it was taken from an earlier run.
-    """
-
-    process: Count
-    launch: Count
-    validation: Count
-    state: Literal["kept", "replayed"]
-    counters: dict[str, float]
-    copied: bool | None = None
-    type: Literal["validation"] = "validation"
+    @property
+    def is_result(self) -> bool:
+        """True for a result of a launch of the sample: neither a failure nor a validation."""
+        return bool(self.counters) and self.validation is None
 
 
 @dataclass(slots=True)
@@ -196,17 +207,6 @@ class FurtherValidationsRecord:
     pass_index: Count
     validations: Count
     type: Literal["further_validations"] = "further_validations"
-
-
-@dataclass(slots=True)
-class AbortRecord:
-    """Failure of a launch in the simulator, with its reason."""
-
-    process: Count
-    launch: Count
-    pass_index: Count
-    reason: str | None = None
-    type: Literal["abort"] = "abort"
 
 
 @dataclass(slots=True)
@@ -253,7 +253,7 @@ class RunRecord:
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
-    (4, True)
+    (5, True)
     """
 
     kernelpoint: str
@@ -268,7 +268,7 @@ class RunRecord:
     online: dict[str, float] | None = None
     command: list[str] | None = None
     type: Literal["run"] = "run"
-    version: Literal[4] = 4
+    version: Literal[5] = 5
 
 
 @dataclass(slots=True)
@@ -396,10 +396,8 @@ Record = (
     RunRecord
     | PassRecord
     | DecisionRecord
-    | ResultRecord
-    | ValidationRecord
+    | Outcome
     | FurtherValidationsRecord
-    | AbortRecord
     | LeftOutRecord
     | DegradedRecord
     | LookRecord

@@ -20,11 +20,11 @@ from kernelpoint.journal.records import (
     DecisionRecord,
     LaunchesRecord,
     LookRecord,
+    Outcome,
     PassRecord,
     PopulationRecord,
     RangeRecord,
     Record,
-    ResultRecord,
     ResumeRecord,
     RunRecord,
     SummaryRecord,
@@ -51,7 +51,7 @@ class Run:
         >>> import kernelpoint as kp
         >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
         >>> run = load_run("run.kpjournal")
-        >>> [record.launch for record in run.of(ResultRecord)]
+        >>> list(run.results)
         [0, 1, 2, 3, 4, 5]
     """
 
@@ -158,11 +158,16 @@ class Run:
         return {name: Estimate(simulated=total) for name, total in totals.items()}
 
     @cached_property
-    def results(self) -> dict[int, ResultRecord]:
-        """Result of every simulated launch, in the order of arrival. The key is the index of the launch among those of all
-        processes.
+    def results(self) -> dict[int, Outcome]:
+        """Result of every simulated launch of the sample, in the order of arrival. The key is the index of the launch among
+        those of all processes.
         """
-        return {self.unit(record): record for record in self.of(ResultRecord)}
+        return {self.unit(record): record for record in self.of(Outcome) if record.is_result}
+
+    @property
+    def validations(self) -> list[Outcome]:
+        """Results of the launches that were simulated only to measure the error of restored caches, in the order of arrival."""
+        return [record for record in self.of(Outcome) if record.validation is not None and record.counters]
 
     @cached_property
     def launch_estimates(self) -> LaunchEstimates | None:
@@ -212,9 +217,9 @@ class Run:
     @property
     def counters(self) -> list[str]:
         """Names of the counters that every result has."""
-        return next((list(record.counters) for record in self.of(ResultRecord)), [])
+        return next((list(record.counters) for record in self.results.values()), [])
 
-    def unit(self, record: DecisionRecord | ResultRecord) -> int:
+    def unit(self, record: DecisionRecord | Outcome) -> int:
         """Index of a record's launch among the launches of all processes."""
         return int(self._offsets[record.process]) + record.launch
 

@@ -27,9 +27,9 @@ def number(value: float) -> float | None:
 def plain(record: Any) -> Any:
     """Convert a record to JSON types. The type and the version come first; fields with default values are left out.
 
-    >>> from kernelpoint.journal import AbortRecord
-    >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
-    {'type': 'abort', 'process': 0, 'launch': 4, 'pass_index': 1}
+    >>> from kernelpoint.journal import Outcome
+    >>> plain(Outcome(process=0, launch=4, pass_index=1))
+    {'type': 'outcome', 'process': 0, 'launch': 4, 'pass_index': 1, 'counters': {}}
     """
     if record is None or isinstance(record, str | int | float):
         return record
@@ -49,7 +49,7 @@ def plain(record: Any) -> Any:
 def _fields(kind: type[Any]) -> list[tuple[str, Any]]:
     """Names of a record's fields in their order in a line, each with the value that is left out."""
     named = sorted(fields(kind), key=lambda field: field.name not in ("type", "version"))
-    return [(f.name, f.default if f.default in (None, False) else MISSING) for f in named]
+    return [(f.name, f.default if f.default is None or f.default is False else MISSING) for f in named]
 
 
 def text_of(record: Record) -> str:

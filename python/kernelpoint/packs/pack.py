@@ -19,7 +19,7 @@ from kernelpoint.archive import seal
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.files import open_regular, replacing
-from kernelpoint.journal import ResultRecord, Run, ValidationRecord
+from kernelpoint.journal import Run
 from kernelpoint.packs.contents import (
     ABOUT,
     FOOTPRINTS,
@@ -67,7 +67,7 @@ def write_pack(run: Run, path: Path) -> Packed:
     run.ended()
     list_path = _list_of(run)
     paths = launch_paths(str(list_path))
-    units = {run.unit(record) for record in run.of(ResultRecord)} | {record.launch for record in run.of(ValidationRecord)}
+    units = run.results.keys() | {record.launch for record in run.validations}
     whole = {paths[unit] for unit in units}
     files = {name: _file(name, list_path.parent, name in whole) for name in paths.distinct}
     footprints = list(kept_footprints([path for path, file in files.items() if not file.whole]))

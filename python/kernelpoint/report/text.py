@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernelpoint.estimate import PartTotals
-from kernelpoint.journal import Run, SummaryRecord, ValidationRecord
+from kernelpoint.journal import Run, SummaryRecord
 from kernelpoint.pages.numbers import factor, half_width, is_finite, number, percent, share
 from kernelpoint.pages.tables import Table
 from kernelpoint.report.result import Result
@@ -90,7 +90,7 @@ def _passes(s: SummaryRecord) -> str:
 
 
 def _validations(run: Run) -> int:
-    return sum(1 for _ in run.of(ValidationRecord))
+    return len(run.validations)
 
 
 def _of_process(process: PartTotals) -> str:

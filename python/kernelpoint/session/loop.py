@@ -17,18 +17,16 @@ import numpy as np
 
 from kernelpoint.errors import HostError, JournalError, PlanError, SessionError
 from kernelpoint.journal import (
-    AbortRecord,
     DecisionRecord,
     DegradedRecord,
     FurtherValidationsRecord,
     LeftOutRecord,
     LookRecord,
+    Outcome,
     PassRecord,
     PopulationRecord,
     Record,
-    ResultRecord,
     ResumeRecord,
-    ValidationRecord,
 )
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import widths
@@ -173,10 +171,10 @@ class Loop:
         match record:
             case DecisionRecord():
                 self.orders.start(self.orders.launch(record.process, record.launch), record)
-            case ResultRecord() | ValidationRecord() | AbortRecord():
+            case Outcome():
                 if failure := self.orders.apply(self.orders.launch(record.process, record.launch), record):
                     self._recorder.degrade(failure)
-                elif self.orders is self.sample and not isinstance(record, AbortRecord):
+                elif record.is_result:
                     self._recorder.progress.completed(self.sample.results, self.sample.open_count)
             case LeftOutRecord():
                 self.sample.leave_out(record.launches)

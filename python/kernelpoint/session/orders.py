@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
+from kernelpoint.journal import DecisionRecord, Outcome
 from kernelpoint.ratios import check_counter, check_names
 
 OK, DONE, PENDING = 0, 1, 2
@@ -65,27 +65,6 @@ class Planned(NamedTuple):
 
     chain: Chain
     cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Result of a simulated launch, or the reason for its failure.
-
-    Attributes:
-        counters: values by counter name, with cycles and instructions first; empty after a failure.
-        reason: reason for the failure, if any is given.
-        stopped: True if the launch was stopped before its end.
-        points: progress reports of a stopped launch.
-        seconds: wall time of the simulation.
-        processor_seconds: processor time that a simulator in another process used, without the time to restore caches.
-    """
-
-    counters: dict[str, float] = field(default_factory=dict)
-    reason: str | None = None
-    stopped: bool = False
-    points: tuple[tuple[int, ...], ...] = ()
-    seconds: float = 0.0
-    processor_seconds: float | None = None
 
 
 def counters_of(
@@ -164,9 +143,6 @@ class Answer(NamedTuple):
     latency_counted: int = 0
 
 
-OutcomeRecord = ResultRecord | ValidationRecord | AbortRecord
-
-
 class Calls:
     """Functions of the C interface (kernelpoint/abi.h) by which a simulator reports that a launch ended or failed."""
 
@@ -184,15 +160,15 @@ class Calls:
         `kp_result`.
         """
         counters = counters_of(index, cycles, instructions, names, values)
-        self.on_outcome(process, index, Outcome(counters, stopped=stopped))
+        self.on_outcome(Outcome(process, index, counters=counters, stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Accept the failure of a launch that the simulator was told to simulate. The launch is tried once more in the next
         pass.
         """
-        self.on_outcome(process, index, Outcome(reason=reason))
+        self.on_outcome(Outcome(process, index, reason=reason))
 
-    def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
+    def on_outcome(self, outcome: Outcome) -> None:
         """Accept the result or the failure of a launch that the simulator was told to simulate."""
         raise NotImplementedError
 
@@ -316,12 +292,14 @@ class Orders:
         self._require_in_flight(launch)
         return False
 
-    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
+    def record(self, launch: Launch, outcome: Outcome) -> Outcome:
         """Journal record of the result, or of the failure, of a launch that was simulated."""
         self._require_in_flight(launch)
-        return self.result(launch, outcome) if outcome.counters else AbortRecord(*launch.place, self.pass_index, outcome.reason)
+        if not outcome.counters:
+            return Outcome(*launch.place, self.pass_index, reason=outcome.reason)
+        return self.result(launch, outcome.counters, outcome.stopped)
 
-    def result(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
+    def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
         """Journal record of a launch's result.
 
         Raises:
@@ -329,13 +307,13 @@ class Orders:
         """
         raise NotImplementedError
 
-    def copy(self, launch: Launch) -> OutcomeRecord | None:
+    def copy(self, launch: Launch) -> Outcome | None:
         """Journal record of a result that is taken from an equal launch or from an earlier run; None if there is no such
         result.
         """
         return None
 
-    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
+    def apply(self, launch: Launch, record: Outcome) -> str:
         """Add the result or the failure of a launch. Returns a message about a failure, else empty text."""
         raise not_in_flight(*launch.place)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.estimation import Design, Engine, Estimate, Look
-from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
+from kernelpoint.journal import DecisionRecord, Outcome
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.policies.projection import Projections
@@ -24,8 +24,6 @@ from kernelpoint.session.orders import (
     Launch,
     Order,
     Orders,
-    Outcome,
-    OutcomeRecord,
     Planned,
     check_counters,
 )
@@ -220,26 +218,24 @@ class Sample(Orders):
         self._require_in_flight(launch)
         return self.projections.stops(launch.unit, *point)
 
-    def result(self, launch: Launch, outcome: Outcome) -> ResultRecord:
+    def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
         """Journal record of a launch's result. The result is projected to the whole launch if it was stopped early."""
         place = *launch.place, self.pass_index
-        check_counters(launch.index, outcome.counters, self._counters, self._setup.budget.counter)
-        if not outcome.stopped:
-            return ResultRecord(*place, outcome.counters)
+        check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
+        if not stopped:
+            return Outcome(*place, counters)
         if not self.projections.is_stopped(launch.unit):
             raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
-        counters, projection = self.projections.project(launch.unit, outcome.counters)
+        counters, projection = self.projections.project(launch.unit, counters)
         check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
-        return ResultRecord(*place, counters, projection)
+        return Outcome(*place, counters, projection=projection)
 
-    def copy(self, launch: Launch) -> ResultRecord | None:
+    def copy(self, launch: Launch) -> Outcome | None:
         """Journal record of a result taken from an earlier run, or from an equal launch of a deterministic simulator; None if
         there is none.
         """
         counters = self._copied(launch)
-        if counters is None:
-            return None
-        return ResultRecord(launch.process, launch.index, self.pass_index, dict(counters), copied=True)
+        return None if counters is None else Outcome(*launch.place, self.pass_index, dict(counters), copied=True)
 
     def _copied(self, launch: Launch) -> dict[str, float] | None:
         """Counters for a launch without simulation: from an earlier run, or from an equal launch."""
@@ -253,17 +249,17 @@ class Sample(Orders):
         program = self.plan.program
         return int(program.content[unit]) + 1 if program.is_deterministic and program.content is not None else 0
 
-    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
+    def apply(self, launch: Launch, record: Outcome) -> str:
         """Add the result of a launch to the sample, or count a failed attempt. Returns a message about a failure, else empty
         text.
         """
         self._require_in_flight(launch)
-        if isinstance(record, ValidationRecord):
+        if record.validation is not None:
             raise HostError(f"launch {launch.index}: got a result for validation chain {record.validation}, not for the sample")
         self.close(unit := launch.unit)
         if self.projections.interval:
             self.projections.forget(unit)
-        if isinstance(record, AbortRecord):
+        if not (counters := record.counters):
             was_stated = unit in self.attempts or unit in self.plan.broken
             self.attempts[unit] = self.attempts.get(unit, 0) + 1
             why = record.reason or "no reason given"
@@ -271,18 +267,18 @@ class Sample(Orders):
                 self.fatal.add(unit)
                 self.attempts[unit] = MAX_ATTEMPTS
             return "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
-        self.engine.record(unit, tuple(record.counters), tuple(record.counters.values()))
+        self.engine.record(unit, tuple(counters), tuple(counters.values()))
         self._counters = self._counters or self.engine.counters
         self.has_result[unit] = True
         self.results += 1
         if record.projection is not None:
             self.projected.add(unit)
-            self.projections.count_result(record.counters, record.projection)
+            self.projections.count_result(counters, record.projection)
         if record.copied:
             self.copies += 1
-            self.copied_cycles += record.counters["cycles"]
+            self.copied_cycles += counters["cycles"]
         elif key := self._key(unit):
-            self._equal[key] = record.counters
+            self._equal[key] = counters
         return ""
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:

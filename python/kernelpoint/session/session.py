@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.estimation import AssistedDesign
-from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
+from kernelpoint.journal import JournalWriter, Outcome, RangeRecord, Record, ResumeRecord, SummaryRecord
 from kernelpoint.journal.earlier import check_same_run
 from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
@@ -31,7 +31,6 @@ from kernelpoint.session.orders import (
     Launch,
     Order,
     Orders,
-    Outcome,
     Planned,
 )
 from kernelpoint.session.recorder import Recorder, describe
@@ -96,7 +95,7 @@ class Session(Calls):
             of_program = program.traces[launch.unit] if program.has_traces else ""
             problem = self._whole_traces.problem(trace_path or of_program)
             if problem:
-                self.loop.accept(orders.record(launch, Outcome(reason=problem)))
+                self.loop.accept(orders.record(launch, Outcome(process, index, reason=problem)))
                 answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
@@ -163,7 +162,7 @@ class Session(Calls):
         """Make the whole run with a function that simulates one launch, here or on workers."""
         for launch, answer in self.walk():
             if answer.action == SIMULATE:
-                self.on_outcome(0, launch, simulate(Order(0, launch, answer.state, answer.interval)))
+                self.on_outcome(simulate(Order(0, launch, answer.state, answer.interval)))
         self.finish()
 
     def planned(self) -> list[Planned]:
@@ -187,13 +186,13 @@ class Session(Calls):
             self.recorder.degrade(f"launch {launch.index} of process {process} is simulated to its end: {describe(error)}")
             return 0
 
-    def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
+    def on_outcome(self, outcome: Outcome) -> None:
         """Write the result or the failure of a simulated launch to the journal, and add it to the sample."""
-        for point in outcome.points:  # of a launch that another process stopped before its end
-            self.on_progress(process, index, *point)
-        orders, launch = self._asked(process, index)
+        for point in outcome.points or ():  # of a launch that another process stopped before its end
+            self.on_progress(outcome.process, outcome.launch, *point)
+        orders, launch = self._asked(outcome.process, outcome.launch)
         if counters := outcome.counters:
-            self.saved.end((process, launch.index), counters["cycles"], outcome.processor_seconds)
+            self.saved.end(launch.place, counters["cycles"], outcome.processor_seconds)
             if latency := self.setup.host.launch_latency:
                 active = max(counters["cycles"] - latency, 0.0)
                 outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
@@ -266,7 +265,7 @@ class Session(Calls):
         plan = self.setup.plan
         predicted = plan is not None and isinstance(plan.design, AssistedDesign)
         check_same_run(self.journal.path, records[0], self.setup.record(), predicted)
-        results = sum(isinstance(record, ResultRecord) for record in records)
+        results = sum(isinstance(record, Outcome) and record.is_result for record in records)
         before = [number for number, entry in enumerate(records) if not isinstance(entry, RangeRecord | SummaryRecord)]
         self._stated = records[before[-1] + 1 :]
         self.recorder.replay([*records[1:], ResumeRecord(results)])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from kernelpoint.estimation import (
     trajectory_error,
 )
 from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL
-from kernelpoint.journal import FurtherValidationsRecord, ValidationRecord
+from kernelpoint.journal import FurtherValidationsRecord, Outcome
 from kernelpoint.planning.validation_launches import (
     DEEPEST_UNKNOWN,
     MOST_COST,
@@ -52,8 +52,6 @@ from kernelpoint.session.orders import (
     Launch,
     Order,
     Orders,
-    Outcome,
-    OutcomeRecord,
     Planned,
     check_counters,
     not_in_flight,
@@ -236,30 +234,31 @@ class Validation(Orders):
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
         return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
 
-    def result(self, launch: Launch, outcome: Outcome) -> ValidationRecord:
+    def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
         """Journal record of the result of a launch in a chain."""
-        if outcome.stopped:
+        if stopped:
             raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
-        check_counters(launch.index, outcome.counters, expected, self._setup.budget.counter)
-        return self._result(outcome.counters)
+        check_counters(launch.index, counters, expected, self._setup.budget.counter)
+        return self._result(counters)
 
-    def copy(self, launch: Launch) -> ValidationRecord | None:
+    def copy(self, launch: Launch) -> Outcome | None:
         """Journal record of the launch's result in an earlier run, if that run simulated the whole chain; else None."""
         step = self._steps[self._position]
         results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
         return None if results is None else self._result(results[step.launch], copied=True)
 
-    def _result(self, counters: dict[str, float], copied: bool | None = None) -> ValidationRecord:
+    def _result(self, counters: dict[str, float], copied: bool | None = None) -> Outcome:
         step = self._steps[self._position]
-        return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
+        state: Literal["kept", "replayed"] = "replayed" if step.state else "kept"
+        return Outcome(0, step.launch, counters=counters, copied=copied, validation=step.chain, state=state)
 
-    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
+    def apply(self, launch: Launch, record: Outcome) -> str:
         """Store the result of a launch in a chain; after a failure the chain is given up. Then continue with the next
         launch.
         """
         step = self._steps[self._position] if self.remaining else None
-        if isinstance(record, ValidationRecord):
+        if record.counters:
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):
                 raise HostError(
                     f"launch {record.launch}: got a result for validation chain {record.validation}, which was not requested"

@@ -16,7 +16,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -26,6 +26,8 @@ from kernelpoint import __version__
 from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
+from kernelpoint.journal import Outcome
+from kernelpoint.journal.text import plain
 from kernelpoint.policies.projection import Projections
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
@@ -40,7 +42,6 @@ from kernelpoint.session.orders import (
     Calls,
     Chain,
     Order,
-    Outcome,
     not_in_flight,
 )
 from kernelpoint.session.setup import counts_latency
@@ -90,7 +91,7 @@ def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
     """Encode a chain (consecutive launches that one worker simulates) and its results as one line of JSON, without loss of
     digits.
     """
-    return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
+    return json.dumps({"chain": chain, "outcomes": plain(outcomes)}, separators=(",", ":"))
 
 
 def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
@@ -100,7 +101,7 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
         ValueError: the line was not made by `encode_outcomes`.
 
     >>> chain = (Order(0, 7, 1),)
-    >>> decode_outcomes(encode_outcomes(chain, [Outcome({"cycles": 0.1})]))[1][0].counters
+    >>> decode_outcomes(encode_outcomes(chain, [Outcome(0, 7, counters={"cycles": 0.1})]))[1][0].counters
     {'cycles': 0.1}
     """
     answer = reader(_Answer)(loads(line))
@@ -184,13 +185,14 @@ class WorkerSession(Calls):
         self._points.append(point)
         return int(self._projections.stops(index, *point))
 
-    def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
+    def on_outcome(self, outcome: Outcome) -> None:
         """Store the result of a launch; after the last launch of the chain, send all results to the coordinator."""
+        process, index = outcome.process, outcome.launch
         self._in_flight(process, index)
         seconds = time.monotonic() - self._begun
         if outcome.counters:
             self._simulated.add((process, index))
-            points = tuple(self._points) if outcome.stopped else ()
+            points = tuple(self._points) if outcome.stopped else None
             processor = time.process_time() - self._processor_begun
             outcome = replace(outcome, points=points, seconds=seconds, processor_seconds=processor)
         elif (outcome.reason or "").startswith(ENDED_SIMULATOR):
