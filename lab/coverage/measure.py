@@ -14,15 +14,16 @@ run of one configuration, and predictions are those of the other. `--show` names
     counters  a row for each counter: draws, share of runs whose interval holds, the same of runs that state one no wider than
               WEAK (printed under the simulator's own name), share of these, median half-width, draws that are no zeros; share
               of runs that state an upper limit, share of these that hold, median limit over the total of the whole that the
-              counter is a part of. `--further dram_reads=0.05` adds targets to the budget. `--truth accelsim`: FOLDER has the
-              counters of full runs in Accel-Sim
+              counter is a part of. `--further dram_reads=0.05` adds targets to the budget, here and of forecasts. `--truth
+              accelsim`: FOLDER has the counters of full runs in Accel-Sim
     planted   some launches made slow: share of runs whose bound is right, whose bound is right with what the run's sentence on
               unsampled launches adds to it, and whose sentence is wrong; share of the slow launches, mean share stated
     single    the open unit that breaks the budget first: medians of its multiple and of that of a unit of mean size; mean
               probability of being drawn; share of runs that draw it, or whose interval leaves the total out, where it takes
               twice the multiple
     forecasts share of runs whose launches, and whose speedup, lie in the 80 % range that `kernelpoint plan` forecasts; launches
-              and cost over those of the rehearsal of a run as predicted, without the margin: 10th, 50th and 90th percentile
+              and cost over those of the rehearsal of a run as predicted, without the margin: 10th, 50th and 90th percentile;
+              means of the range's ends and of the launches taken
     paired    the bound of `kernelpoint compare` on the ratio of two full runs, of workloads whose traces `--lists NAME=LIST`
               names, without predictions: share of seeds whose interval holds the ratio of cycles; medians of its half-width
               and of that from the bounds of both runs, relative to the ratio; median of one over the other; mean error;
@@ -73,7 +74,8 @@ from kernelpoint.program import Program
 from kernelpoint.randomness import generator
 from kernelpoint.session.rehearsal import made_up, ranged, rehearse
 from kernelpoint.session.setup import Setup
-from kernelpoint.totals.limits import WHOLES, with_limits
+from kernelpoint.totals.identities import AT_MOST
+from kernelpoint.totals.limits import with_limits
 from kernelpoint.totals.proportional import WEAK
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload.host_info import HostInfo
@@ -168,10 +170,14 @@ def looser(people: Population, eps: float, options: Namespace) -> Rows:
     yield (), map(one, range(options.seeds if tighter else 0))
 
 
-def counters(people: Population, eps: float, options: Namespace) -> Rows:
+def budget_of(eps: float, options: Namespace) -> ErrorBudget:
+    """Error budget of the cycles, with the further targets of the command line."""
     parts = (text.partition("=") for text in options.further.split(",") if text)
-    budget = ErrorBudget(eps, further={name: float(error) for name, _, error in parts})
-    names = tuple(people.values)
+    return ErrorBudget(eps, further={name: float(error) for name, _, error in parts})
+
+
+def counters(people: Population, eps: float, options: Namespace) -> Rows:
+    budget, names = budget_of(eps, options), tuple(people.values)
 
     @cache
     def one(seed: int) -> Mapping[str, Sequence[float]]:
@@ -185,7 +191,7 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
             holds, known = np.isnan(width) or run.held(name), width <= WEAK
             limit = limits[name].at_most
             is_limited = bool(np.isfinite(limit))
-            whole = totals.get(WHOLES.get(name, ""), np.nan)
+            whole = totals.get(dict(AT_MOST).get(name, ""), np.nan)
             numbers = len(drawn), holds, holds if known else np.nan, known, width, (run.values[name][drawn] != 0).sum()
             return *numbers, is_limited, totals[name] <= limit if is_limited else np.nan, limit / whole if whole else np.nan
 
@@ -233,20 +239,21 @@ def single(people: Population, eps: float, options: Namespace) -> Rows:
 
 
 def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
-    people, budget = replace(people, predictions={"cycles": people.predictions["cycles"]}), ErrorBudget(eps)
-    predicted, counts = people.predictions["cycles"], (len(people.y),)
+    budget = budget_of(eps, options)
+    known = {name: people.predictions[name] for name in budget.targets}
+    people, predicted, counts = replace(people, predictions=known), known["cycles"], (len(people.y),)
     host, config = HostInfo("none", launch_counts=counts, stateless=True), parse_config({"version": 1, "policy": "kernelpoint"})
 
     def one(seed: int) -> Sequence[float]:
-        run = people.run(budget, seed)
+        run = people.run(budget, seed, tuple(known))
         design = people.design(budget, seed)
         setup = Setup(config, host, load_policy(config.policy), budget, "regression", Plan(Program(counts), design, {}))
-        rehearsed = rehearse(setup, made_up({"cycles": predicted}, design.labels, seed))
+        rehearsed = rehearse(setup, made_up(known, design.labels, seed))
         launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
         cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
         ranges = [ranged(first, max(first, second)) for first, second, _ in (launches, cost)]
         within = [low <= taken <= high for (low, high), (*_, taken) in zip(ranges, (launches, cost), strict=True)]
-        return *within, launches[2] / launches[0], cost[2] / cost[0]
+        return *within, launches[2] / launches[0], cost[2] / cost[0], *ranges[0], launches[2]
 
     yield (), map(one, range(options.seeds))
 
@@ -314,7 +321,8 @@ EXPERIMENTS = {
     ),
     "forecasts": Experiment(
         forecasts,
-        {"launches in range": share, "speedup in range": share, "launches, times": quantiles, "cost, times": quantiles},
+        {"launches in range": share, "speedup in range": share, "launches, times": quantiles, "cost, times": quantiles}
+        | {"fewest": mean, "most": mean, "taken": mean},
     ),
     "paired": Experiment(
         paired,

@@ -116,9 +116,9 @@ def test_a_counter_of_which_too_little_is_known_does_not_stand_under_its_own_nam
     assert "l2_misses" in loose.split() and "dram_writes" in unseen.split() and "l2_accesses" not in loose + unseen
 
 
-def test_a_counter_that_few_launches_can_have_is_zero_where_no_simulated_one_has_any(simulator, workload):
-    run = simulator.run(workload, "pass 1 3\nbound dram_writes inf")
-    assert run.values("total dram writes")[-1] == "0"
+def test_a_counter_of_which_no_simulated_launch_has_any_is_zero_where_it_has_an_upper_limit(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nat_most dram_writes 90")
+    assert run.values("total dram writes")[-1] == "0" and run.values("kernelpoint_dram_writes_at_most") == ["90"]
     assert not any("dram_writes" in line for line in run.lines("kernelpoint: nan"))
 
 

@@ -41,7 +41,7 @@ OK, DONE, PENDING = 0, 1, 2
 SIMULATE, SKIP, EXECUTE = 0, 1, 2
 BEFORE_FIRST, END_OF_LIST = -1, -2
 DEGRADED, NO_BOUND = 1, 2
-RATIO, SAMPLING, UNMET = 1, 2, 4
+RATIO, SAMPLING = 1, 2
 # In the order of the bits of kp_host.flags and kp_kept.flags.
 HOST = ["has_no_traces", "stateless", "is_deterministic", "concurrent", "can_stop", "executes", "needs_whole_traces"]
 KEPT = ["restores", "copies_fill", "keeps_rows", "counts_ctas"]
@@ -241,13 +241,12 @@ class Session:
         self.check("finish")
         if self.in_flight:
             self.flags |= NO_BOUND
-        bounds = {name: float(width) for name, width in self.words("bound")}
+        bounds, limits = ({name: float(value) for name, value in self.words(key)} for key in ("bound", "at_most"))
         rows = self.totals(None, 2.5)
         for name, total in self.counter_sums.items():
             width = bounds.get(name, float("nan"))
-            is_unmet = width == float("inf")
-            flag = UNMET if is_unmet else SAMPLING if name in bounds else 0
-            rows.append((name, flag, 2 * total, width if is_unmet else width * 2 * total, total, float("nan")))
+            flag = SAMPLING if name in bounds else 0
+            rows.append((name, flag, 2 * total, width * 2 * total, total, limits.get(name, float("nan"))))
         processes = range(len(self.info["launch_counts"]))
         simulated = [sum(unit in self.results for unit in self.units(process)) for process in processes]
         launches = sum(self.info["launch_counts"])

@@ -12,8 +12,6 @@ from kernelpoint.journal import PassRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
 from kernelpoint.session.recorder import Progress
-from kernelpoint.session.statement import UNMET
-from kernelpoint.session.verdict import LARGEST_UNMET
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
@@ -61,21 +59,18 @@ def test_every_counter_gets_its_own_bound_from_the_same_sample(host):
     assert summary["counters"]["reads"]["half_width"] > 0
 
 
-def test_the_share_of_launches_that_may_have_what_no_simulated_one_has_is_stated(host):
+def test_a_counter_that_no_simulated_launch_has_any_of_has_no_bound_where_nothing_limits_it(host):
     def complete(session, index):
         host.simulated.append(index)
         session.on_complete(0, index, False, int(host.cycles[index]), 10 + index, ("spills",), (0.0,))
 
     session = host.open(LOOSE)
-    summary = host.run(session, complete)
-    share = summary["unmet"]["spills"]
-    assert summary["counters"]["spills"]["half_width"] is None
-    assert 1.0 - 0.05 ** (1.0 / len(host.simulated)) <= share <= 3.5 / len(host.simulated)
+    spills = host.run(session, complete)["counters"]["spills"]
+    assert spills["half_width"] is None and "at_most" not in spills
     assert any(
-        f"no simulated launch has any spills; at 95 % confidence, at most {100 * share:.2g} %" in line for line in host.log
+        line.endswith("no bound on spills: few simulated launches have any, or none, and no trace limits what others may have")
+        for line in host.log
     )
-    flags = {row[0]: row[1] for row in session.finish().estimates}
-    assert (flags["spills"], flags["cycles"] & UNMET) == (UNMET * (share <= LARGEST_UNMET), 0)
 
 
 def test_a_counter_that_the_host_does_not_report_is_refused_with_those_it_does(host):

@@ -169,7 +169,6 @@ enum {
     KP_SUMMARY_NO_BOUND = 1u << 1,  /* no bound is stated */
     KP_ESTIMATE_RATIO = 1u << 0,    /* a ratio of two totals, e.g. "ipc" */
     KP_ESTIMATE_SAMPLING = 1u << 1, /* its half-width holds no error but that of sampling */
-    KP_ESTIMATE_UNMET = 1u << 2,    /* 0 in each simulated launch, and in three quarters of all at the confidence */
     KP_COST_SIMULATED = 1u << 0     /* the launch was simulated, by this process or by one that was resumed */
 };
 

@@ -96,16 +96,16 @@ inline bool is_seen(const kp_estimate& e, bool all_simulated) {
     return e.simulated != 0 || all_simulated || e.half_width == 0;
 }
 
-// True if an estimate is good enough to be printed under the simulator's own name: it was seen, and its half-width is
-// at most a quarter of it; or it is 0 in each simulated launch.
-inline bool is_known(const kp_estimate& e, bool all_simulated) {
-    if ((e.flags & KP_ESTIMATE_UNMET) != 0) return true;
-    return std::isfinite(e.estimate) && is_seen(e, all_simulated) && !(e.half_width > 0.25 * std::fabs(e.estimate));
-}
-
 // True if an estimate has an upper limit. A plugin that does not know the field leaves 0 in it.
 inline bool is_limited(const kp_estimate& e) {
     return std::isfinite(e.at_most) && e.at_most > 0;
+}
+
+// True if an estimate is good enough to be printed under the simulator's own name: it was seen, and its half-width is
+// at most a quarter of it; or it is 0 with an upper limit.
+inline bool is_known(const kp_estimate& e, bool all_simulated) {
+    if (e.estimate == 0 && is_limited(e)) return true;
+    return std::isfinite(e.estimate) && is_seen(e, all_simulated) && !(e.half_width > 0.25 * std::fabs(e.estimate));
 }
 
 // True if an estimate says something: it was seen, or has a half-width or a limit.

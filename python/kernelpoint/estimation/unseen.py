@@ -35,22 +35,37 @@ def unseen_share(shares: Floats, alpha: float) -> float:
     return float((t[: k + 1] - mu[k]).sum())
 
 
-def largest_share(draws: int, shown: float, alpha: float) -> float:
-    """Upper confidence limit of a mean share, from draws that each show a share from 0 to 1.
+def largest_amount(amounts: Floats, shown: float, alpha: float) -> float:
+    """Upper confidence limit of a total of which draw h represents at most t_h, from what the draws show of it.
 
-    Formula: exp(-a z) is convex, so n draws with shares z of mean p have E exp(-a sum z) <= (1 - c p)^n, c = 1 - exp(-a). With
-    a probability above alpha, their sum is at most s only if (1 - c p)^n >= alpha exp(-a s) for every a (Chernoff 1952; draws
-    without replacement: Hoeffding 1963). The limit is the least p over all a. For s = 0 it is 1 - alpha^(1 / n), 3 / n at 95 %.
+    Formula: draw h shows t_h z_h, z_h from 0 to 1 with mean p_h; the total is T = sum t_h p_h. exp(-a t z) is convex in z, so
+    E exp(-a sum t_h z_h) <= prod (1 - c_h p_h), c_h = 1 - exp(-a t_h). With a probability above alpha, the draws show s or less
+    only if this product is at least alpha exp(-a s), for every a (Chernoff 1952). The limit is the largest T for which it is;
+    there 1 - c_h p_h = min(max(mu c_h / t_h, 1 - c_h), 1). For s = 0 it is `unseen_share`, about 3 / n at 95 % for equal t_h.
 
     Args:
-        draws: n, at least 1; shown: s, sum of the shares; alpha: error probability.
+        amounts: float64 [n], t_h; shown: s; alpha: error probability.
 
-    >>> [round(largest_share(100, s, 0.05), 3) for s in (0.0, 0.1, 1.0, 100.0)]
-    [0.03, 0.034, 0.056, 1.0]
+    >>> [round(largest_amount(np.full(100, 0.01), s, 0.05), 3) for s in (0.0, 0.01, 1.0)]
+    [0.03, 0.056, 1.0]
+    >>> round(largest_amount(np.array([0.5, 0.01, 0.49]), 0.0, 0.05), 3)
+    0.769
     """
-    a = np.geomspace(0.01, 50.0, 200)
-    limits = np.expm1((math.log(alpha) - a * shown) / draws) / np.expm1(-a)
-    return min(float(limits.min()), 1.0)
+    t = amounts[amounts > 0.0]
+    whole = float(t.sum())
+    if not len(t) or shown >= whole:
+        return whole
+    t = t / whole
+    a = len(t) * np.geomspace(0.02, 50.0, 32)[:, np.newaxis]
+    c = -np.expm1(-a * t)
+    floor, least = np.maximum(1.0 - c, np.finfo(float).tiny), math.log(alpha) - a[:, 0] * shown / whole
+    low, high = np.zeros(len(a)), (t / c).max(axis=1)  # of mu: the product is too small, or large enough
+    for _ in range(48):
+        middle = (low + high) / 2.0
+        is_enough = np.log(np.clip(middle[:, np.newaxis] * c / t, floor, 1.0)).sum(axis=1) >= least
+        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+    p = (1.0 - np.clip(low[:, np.newaxis] * c / t, floor, 1.0)) / c
+    return whole * min(float((p @ t).min()), 1.0)
 
 
 def unseen_rate(n: Ints, alpha: float) -> float:

@@ -349,7 +349,6 @@ class SummaryRecord:
             decode/*` for ranges.
         range_targets: estimates of the ranges that have targets.
         findings: defects in lists and traces that the input checks found.
-        unmet: counters that are 0 in every simulated launch, each with the largest share of launches in which it may not be 0.
     """
 
     launches: Count
@@ -388,7 +387,6 @@ class SummaryRecord:
     further: dict[str, float] = field(default_factory=dict)
     range_targets: Estimates | None = None
     findings: list[Finding] = field(default_factory=list)
-    unmet: dict[str, float] = field(default_factory=dict)
     type: Literal["summary"] = "summary"
 
 

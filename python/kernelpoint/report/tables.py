@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,13 @@ def is_weak(estimate: Estimate) -> bool:
     return is_finite(estimate.estimate) and estimate.half_width != 0.0 and not estimate.relative_half_width <= WEAK
 
 
-def known_total(estimate: Estimate, unmet: Collection[str] = ()) -> float:
-    """Estimated total to show; nan if the estimate is negative, or is zero without a half-width.
+def known_total(estimate: Estimate) -> float:
+    """Estimated total to show; nan if the estimate is negative, or is zero without a half-width and without an upper limit.
 
-    A zero is shown for a counter in `unmet`: it is 0 in every simulated launch, and the share of launches in which it may not
-    be 0 has a known limit.
-
-    >>> known_total(Estimate.of(0.0, simulated=0.0)), known_total(Estimate.exact(0.0))
-    (nan, 0.0)
-    >>> known_total(Estimate.of(0.0, simulated=0.0, counter="reads"), ["reads"])
-    0.0
+    >>> known_total(Estimate.of(0.0)), known_total(Estimate.exact(0.0)), known_total(Estimate("reads", 0.0, at_most=9.0))
+    (nan, 0.0, 0.0)
     """
-    if estimate.counter in unmet and estimate.estimate == 0.0:
-        return 0.0
-    says_nothing = estimate.estimate == 0.0 and not estimate.is_bounded
+    says_nothing = estimate.estimate == 0.0 and not (estimate.is_bounded or is_finite(estimate.at_most))
     return math.nan if says_nothing or estimate.estimate < 0.0 else estimate.estimate
 
 
@@ -79,10 +72,9 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     """Table of the estimated totals of all counters, with those of a full run if there is one. Estimates with a wide bound are
     grey.
     """
-    unmet = run.summary.unmet if run.summary else {}
     columns = [
         Column("counter", str, of="counter"),
-        Column("estimated total", _total, of=lambda estimate: known_total(estimate, unmet)),
+        Column("estimated total", _total, of=known_total),
         Column("half-width", str, of=stated_width),
         Column("computed", half_width, of=computed),
         Column("simulated", of="simulated"),
@@ -96,9 +88,6 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     named = [replace(estimate, counter=name) for name, estimate in run.estimates().items()]
     rows = rows_of(columns, named, weak=is_weak)
     notes = [COUNTERS_NOTE, *[WEAK_NOTE] * any(row.weak for row in rows)]
-    if hidden := {name: share for name, share in unmet.items() if not is_finite(run.estimates()[name].at_most)}:
-        most = percent(max(hidden.values()))
-        notes.append(f"0 of {', '.join(hidden)}: no simulated launch has any, at most {most} of all launches have some")
     return Table(columns, rows, "Every counter", notes=notes)
 
 

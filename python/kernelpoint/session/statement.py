@@ -31,7 +31,6 @@ from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
 from kernelpoint.session.verdict import (
     EXACT,
-    LARGEST_UNMET,
     MODEL_ERROR,
     NOT_COVERED,
     NOTHING,
@@ -40,7 +39,7 @@ from kernelpoint.session.verdict import (
     verdict,
 )
 from kernelpoint.totals.exact import exact_values
-from kernelpoint.totals.rules import Basis, stated, unmet_shares
+from kernelpoint.totals.rules import Basis, stated
 
 Name = TypeVar("Name")
 Part = tuple[int, int, dict[str, Estimate]]  # launches, simulated launches, estimates by counter
@@ -223,12 +222,11 @@ class Statement:
             else OpenLaunchRecord(
                 *sample.launch_of(slow.unit).place, plan.name_of_unit(slow.unit), slow.times, slow.probability
             ),
-            unmet=unmet_shares(look, sample.engine, budget.confidence) if look and main.is_bounded else {},
             degraded=list(degraded),
             findings=list(setup.findings),
         )
         if setup.withdrawing:
-            summary.met, summary.bound, summary.bound_scope, summary.unmet = False, "none", NOTHING, {}
+            summary.met, summary.bound, summary.bound_scope = False, "none", NOTHING
             summary.half_width = summary.relative_half_width = None
             summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in setup.withdrawing)
         return summary
@@ -371,7 +369,7 @@ def look_record(pass_index: int, look: Look) -> LookRecord:
 # ---- the types of the ABI ---------------------------------------------------------------------------------------------
 
 DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*
-OF_SAMPLING, UNMET = 2, 4  # KP_ESTIMATE_*
+OF_SAMPLING = 2  # KP_ESTIMATE_SAMPLING
 Row = tuple[str, int, float, float, float, float]  # name, flags, estimate, half-width, simulated, limit
 
 
@@ -403,7 +401,6 @@ class Summary:
         """
         bounded, names = record.half_width is not None, of_sampling_only(record)
         sampled = dict.fromkeys(names, OF_SAMPLING)
-        unmet = {name: UNMET for name, share in record.unmet.items() if share <= LARGEST_UNMET}
         return cls(
             flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
             launches=record.launches,
@@ -414,7 +411,7 @@ class Summary:
             confidence=record.confidence,
             cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
             saved_seconds=math.nan if saved_seconds is None else saved_seconds,
-            estimates=_rows(record.counters, bounded, {**sampled, **unmet}),
+            estimates=_rows(record.counters, bounded, sampled),
             ratios=_rows(record.ratios, bounded, sampled),
             processes=[(p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes],
         )

@@ -95,31 +95,20 @@ def open_launch(summary: SummaryRecord) -> list[str]:
     ]
 
 
-LARGEST_UNMET = 0.25  # Model: a counter that a larger share of launches may have some of is not known to be 0
-
-
 def scarce_counters(summary: SummaryRecord) -> list[str]:
-    """Sentences on counters of which the simulated launches show too little for a half-width: their upper limits; those that
-    are 0 in all simulated launches, and in how many launches they may not be; those without any bound.
+    """Sentences on counters of which the simulated launches show too little for a half-width: their upper limits, and those
+    that have no limit.
     """
     if summary.half_width is None:
         return []
     limits = {name: e.at_most for name, e in summary.counters.items() if math.isfinite(e.at_most)}
-    unmet = {name: share for name, share in summary.unmet.items() if name not in limits}
-    of_confidence = f"at {100 * summary.confidence:g} % confidence"
     lines = []
     if limits:
         most = ", ".join(f"{name} at most {limit:,.0f}" for name, limit in limits.items())
-        lines.append(f"{of_confidence}, the whole run has {most}")
-    if unmet:
-        lines.append(
-            f"no simulated launch has any {', '.join(unmet)}; {of_confidence}, at most {100.0 * max(unmet.values()):.2g} % of "
-            "the launches have some"
-        )
-    stated = {*limits, *unmet}
-    none = [n for n, e in summary.counters.items() if n not in stated and not e.is_bounded and e.estimate == e.estimate]
+        lines.append(f"at {100 * summary.confidence:g} % confidence each, the whole run has {most}")
+    none = [n for n, e in summary.counters.items() if n not in limits and not e.is_bounded and e.estimate == e.estimate]
     if none:
-        why = "few simulated launches have any, and no trace limits what others may have"
+        why = "few simulated launches have any, or none, and no trace limits what others may have"
         lines.append(f"no bound on {', '.join(none)}: {why}")
     return lines
 

@@ -29,8 +29,7 @@ IDENTITIES: tuple[Terms, ...] = (
     {**_L1_MISSES, "l1_global_reads_merged": -1.0},
     {"dram_requests": -1.0, "dram_reads": 1.0, "dram_writes": 1.0},
 )
-# part, whole. Each launch, but for DRAM writes: those of a launch may be of lines that earlier launches wrote. Model: an access
-# waits for a bank of the L1 once at most (.57 of the accesses of a launch at most, in seven full runs of a simulator)
+# part, whole
 AT_MOST = (
     ("l1_misses", "l1_accesses"),
     ("l1_global_reads", "l1_accesses"),
@@ -45,9 +44,9 @@ AT_MOST = (
     ("l2_global_write_hits", "l2_global_writes"),
     ("llc_misses", "llc_accesses"),
     ("dram_reads", "l2_misses"),
-    ("dram_writes", "l2_global_writes"),
-    ("l1_bank_conflicts", "l1_accesses"),
+    ("dram_writes", "l2_accesses"),
 )
+IN_TOTAL = ("dram_writes",)  # parts of their whole in the total, not in each launch: lines that earlier launches wrote
 
 
 def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Look:
@@ -113,11 +112,23 @@ def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
     holding = [identity for identity in _identities(finite) if _holds(identity, engine)]
     for identity in (*holding, *holding):
         balance.derive(identity)
-    pairs = [pair for pair in AT_MOST if set(pair) <= set(finite)]
-    balance.project(holding, [{part: 1.0, whole: -1.0} for part, whole in pairs])
+    balance.project(holding, [{part: 1.0, whole: -1.0} for part, whole in parts_of_wholes(finite, engine)])
     estimates = {name: e if name in stays or name not in finite else _moved(e, balance) for name, e in look.estimates.items()}
     ratios = {name: ratio if name in fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios)
+
+
+def parts_of_wholes(counters: Iterable[str], engine: Engine) -> list[tuple[str, str]]:
+    """Pairs (part, whole) of AT_MOST of which no simulated launch has more of the part, or less than none of it: whether a
+    simulator counts so, its launches tell.
+    """
+    values = dict(zip(engine.counters, engine.results.of(engine.results.units).T, strict=True))
+    return [
+        (part, whole)
+        for part, whole in AT_MOST
+        if {part, whole} <= values.keys() & set(counters)
+        and bool((values[part] >= 0.0).all() and (part in IN_TOTAL or (values[part] <= values[whole]).all()))
+    ]
 
 
 def _identities(counters: Iterable[str]) -> list[Terms]:

@@ -9,16 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernelpoint.estimation import Engine, Estimate, Look
-from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.unseen import largest_share
+from kernelpoint.estimation.unseen import largest_amount
 from kernelpoint.planning.plan import Plan
 from kernelpoint.ratios import RATIOS
 from kernelpoint.totals.exact import exact_values
-from kernelpoint.totals.identities import AT_MOST
+from kernelpoint.totals.identities import IN_TOTAL, parts_of_wholes
 from kernelpoint.totals.proportional import EVENTS, REPLAY, WEAK
 
-WHOLES = dict(AT_MOST)
-IN_TOTAL = ("dram_writes",)  # at most its whole in the total, not in each launch
 # Counter -> count of a trace, and how many there may be of it for one of these: 32 threads of a warp may all need one bank, in
 # turn
 PER_COUNT = {"shared_bank_conflicts": ("shared_accesses", 31.0)}
@@ -26,21 +23,24 @@ PER_COUNT = {"shared_bank_conflicts": ("shared_accesses", 31.0)}
 
 def with_limits(look: Look, engine: Engine, plan: Plan, projected: set[int], targets: Collection[str]) -> Look:
     """State `Estimate.at_most` for counters whose half-width is none, or above WEAK; a counter that no launch can have is
-    exactly 0.
+    exactly 0. Estimates do not change; a limit is never below the estimate.
 
     The limit is the least of: what was simulated and the most that all other launches may have (`_Limits.possible`);
-    what the draws show (`_Limits._by_draws`); the upper end of the whole that the counter is a part of (AT_MOST).
+    what the draws show (`_Limits._by_draws`); the upper end of the whole that the counter is a part of (`parts_of_wholes`).
 
     Args:
         projected: units whose results are projections; targets: of the error budget, which stay.
     """
     if not look.index or plan.first_phase is not None or len(engine.results.units) == len(engine.results.rows):
         return look
-    limits = _Limits(look, engine, plan, projected)
+    limits = _Limits(look, engine, plan, projected, dict(parts_of_wholes(look.estimates, engine)))
     stays = {*targets, *(counter for name in targets for counter in RATIOS.get(name, ()))}
     weak = [n for n, e in look.estimates.items() if n not in stays and n in engine.counters and not _is_known(e)]
     estimates = {**look.estimates, **{name: _limited(look.estimates[name], limits.of(name)) for name in weak}}
-    ratios = {n: one if n in targets or _is_known(one) else _rate(n, one, estimates) for n, one in look.ratios.items()}
+    ratios = {
+        name: ratio if name in targets or _is_known(ratio) else _limited(ratio, limits.of_ratio(name, estimates))
+        for name, ratio in look.ratios.items()
+    }
     return replace(look, estimates=estimates, ratios=ratios)
 
 
@@ -51,55 +51,52 @@ def _is_known(e: Estimate) -> bool:
 def _limited(e: Estimate, limit: float) -> Estimate:
     if limit == 0.0:
         return e.moved(0.0, 0.0, std_error=0.0, computed_half_width=0.0)
-    if math.isinf(limit) or limit >= e.estimate + e.half_width:
-        return e
-    value = min(e.estimate, limit) if e.estimate == e.estimate else limit
-    return e.moved(value, e.half_width, at_most=limit)
-
-
-def _rate(name: str, rate: Estimate, estimates: dict[str, Estimate]) -> Estimate:
-    """Ratio with the limit that its counter above has, over the least that the counter below may be."""
-    above, below = (estimates[counter] for counter in RATIOS[name])
-    least = below.estimate - below.half_width
-    if not (math.isfinite(above.at_most) and least > 0.0):
-        return rate
-    limit = min(above.at_most / least, 1.0 if RATIOS[name] in AT_MOST else math.inf)
-    return rate if limit >= rate.estimate + rate.half_width else replace(rate, at_most=limit)
+    limit = max(limit, e.estimate)
+    return e if math.isinf(limit) or limit >= e.estimate + e.half_width else replace(e, at_most=limit)
 
 
 @dataclass
 class _Limits:
-    """Upper limits of counters; arguments as of `with_limits`."""
+    """Upper limits of counters; arguments as of `with_limits`. wholes: the whole that a counter is a part of."""
 
     look: Look
     engine: Engine
     plan: Plan
     projected: set[int]
+    wholes: dict[str, str]
     _found: dict[str, float] = field(default_factory=dict)
 
     def of(self, name: str) -> float:
         """Upper limit of a counter's total; infinite where nothing limits it."""
         if name not in self._found:
-            whole, most = WHOLES.get(name), self.possible(name)
+            whole, most = self.wholes.get(name), self.possible(name)
             limit = math.inf if most is None else self._by_draws(name, most)
-            if whole in self.look.estimates:
+            if whole is not None:
                 e = self.look.estimates[whole]
-                limit = min(limit, self.of(whole), math.inf if math.isnan(e.half_width) else e.estimate + e.half_width)
+                limit = min(limit, self.of(whole), e.estimate + e.half_width if e.half_width >= 0.0 else math.inf)
             self._found[name] = limit
         return self._found[name]
+
+    def of_ratio(self, name: str, estimates: dict[str, Estimate]) -> float:
+        """Limit of the counter above over the least that the counter below may be; infinite where there is none."""
+        above, below = (estimates[counter] for counter in RATIOS[name])
+        least = below.estimate - below.half_width
+        if not (math.isfinite(above.at_most) and least > 0.0):
+            return math.inf
+        return min(above.at_most / least, 1.0 if self.wholes.get(above.counter) == below.counter else math.inf)
 
     def possible(self, name: str) -> np.ndarray | None:
         """float64 [N]: the most that each launch may have of a counter; None where nothing tells.
 
-        It is what the launch has of the whole (AT_MOST): as its trace determines it, or as predicted, times the largest ratio
-        of a result to its prediction; of a whole that is itself hardly known, the most that it may be.
+        It is what the launch has of the whole (`parts_of_wholes`): as its trace determines it, or as predicted, times the
+        largest ratio of a result to its prediction; of a whole that is itself hardly known, the most that it may be.
         """
         if name in PER_COUNT:
             count, times = PER_COUNT[name]
             counts = self.plan.count_of_unit(count)
             return None if counts is None else times * counts
-        whole = WHOLES.get(name)
-        if whole not in self.engine.counters or name in IN_TOTAL:
+        whole = self.wholes.get(name)
+        if whole is None or name in IN_TOTAL:
             return None
         values = exact_values(self.plan, self.engine, self.projected, whole)
         if values is None and _is_known(self.look.estimates[whole]):
@@ -124,18 +121,20 @@ class _Limits:
     def _by_draws(self, name: str, most: np.ndarray) -> float:
         """Limit of a total from the most m_i that each launch may have, and from the y_i that simulated launches have.
 
-        Formula: T = sum y_i of launches that represent only themselves, plus L sum m_i of all others, L the larger of two: the
-        `largest_share` of n draws of the sum n max(p, mean y_i / m_i), p = sum w_i y_i / sum w_i m_i, w_i the units that draw i
-        represents; and p + z sqrt(p (1 - p) / k), z the one-sided normal quantile, k = (sum w_i m_i)^2 / sum (w_i m_i)^2 (Kish
-        1965, section 8.2), for launches that may have more have larger shares in some programs. T counts as T / (1 - |b| - v),
-        b +- v the replay error, and as no more than sum y_i plus the m_i of launches without a result.
+        Formula: T = sum y_i of launches that represent only themselves, plus L / sum w_i m_i of the m_i of all others. w_i are
+        the units that draw i represents, L = `largest_amount` of the w_i m_i, of which the draws show sum w_i y_i. T counts as
+        T / (1 - |b| - v), b +- v the replay error, and as no more than sum y_i plus the m_i of launches without a result.
 
-        Model: shares y_i / m_i are exchangeable between cells, as relative errors of predictions are.
+        Model: launches of a cell that may have more have no larger shares y_i / m_i. Nothing is assumed of shares of
+        different cells.
         """
         engine, column, has = self.engine, self.engine.counters.index(name), self.engine.results.rows >= 0
-        values = np.where(has, 0.0, most)
-        values[has] = engine.results.of(np.flatnonzero(has))[:, column]
-        sure = float(values.sum()) if np.isfinite(values).all() else math.inf
+        results = engine.results.of(np.flatnonzero(has))[:, column]
+        values = most.copy()
+        values[has] = results
+        sure = float(values.sum())
+        if not (math.isfinite(sure) and ((results >= 0.0) & (results <= most[has])).all()):
+            return math.inf
         drawn = engine.drawn()
         weights = engine.expansions(drawn)
         sampled, weights = drawn[weights > 1.0], weights[weights > 1.0]
@@ -144,14 +143,11 @@ class _Limits:
         rest = 1.0 - abs(measured.estimate) - measured.half_width
         event = EVENTS.get(name, name)  # of simulators for which it is predicted
         not_restored = event in self.plan.design.computed and math.isinf(REPLAY.get(name, REPLAY.get(event, 0.0)))
-        if not_restored or not rest > 0.0 or not m.any() or not (y <= m).all():
+        if not_restored or not rest > 0.0 or not m.any():
             return sure
         inside = np.asarray(self.plan.design.labels) >= 0
         inside[np.setdiff1d(drawn, sampled)] = False
-        alpha, amounts = 1.0 - self.look.estimates[name].confidence, weights * m
-        p = float(weights @ y) / float(amounts.sum())
-        error = math.sqrt(p * (1.0 - p) * float(amounts @ amounts)) / float(amounts.sum())
-        share = largest_share(len(y), len(y) * max(p, float((y[m > 0.0] / m[m > 0.0]).mean())), alpha)
-        share = min(max(share, p + two_sided(2.0 * alpha, math.inf) * error), 1.0)
+        amounts, alpha = weights * m, 1.0 - self.look.estimates[name].confidence
+        share = largest_amount(amounts, float(weights @ y), alpha) / float(amounts.sum())
         limit = share * float(most[inside].sum()) + float(values[~inside].sum())
-        return min(sure, max(limit, float(values[has].sum())) / rest)
+        return min(sure, max(limit, float(results.sum())) / rest)

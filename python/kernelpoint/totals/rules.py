@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelpoint.estimation import Engine, Look
-from kernelpoint.estimation.unseen import unseen_share
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.exact import with_exact, with_grids
 from kernelpoint.totals.identities import with_active_cycles, with_identities
@@ -63,25 +61,3 @@ def stated(look: Look, basis: Basis) -> Look:
     for rule in RULES:
         look = rule(look, basis)
     return look
-
-
-def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, float]:
-    """For each counter that is 0 in all simulated launches and has no half-width: largest share of launches in which it may be
-    above 0.
-
-    Formula: unseen_share (estimation/unseen.py) of the number of launches that each sampled launch represents. For n sampled
-    launches that represent equally many launches it is 1 - (1 - confidence)^(1 / n), about 3 / n at 95 % (Hanley and
-    Lippman-Hand, JAMA 249, 1983).
-
-    Model: sampled launches are a probability sample. The share says nothing on the size of the counter.
-    """
-    unmet = [
-        name
-        for name, estimate in look.estimates.items()
-        if estimate.simulated == 0.0 and not math.isfinite(estimate.half_width)
-    ]
-    if not unmet:
-        return {}
-    weights = engine.expansions(engine.drawn())
-    share = unseen_share(np.where(weights > 1.0, weights, 0.0) / len(engine.results.rows), 1.0 - confidence)
-    return dict.fromkeys(unmet, share)
