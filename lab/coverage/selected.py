@@ -81,7 +81,6 @@ def run(selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndar
     plan = Plan(program, selection.design, selection.origin, first_phase=phase)
     setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate_for(config), plan)
     session = Session(setup, JournalWriter(path.with_suffix(".kpjournal"), resume=False), lambda line: None)
-    session.begin()
     place = -1
     while True:
         status, place = session.next(0, place)

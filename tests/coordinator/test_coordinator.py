@@ -213,7 +213,7 @@ def test_a_chain_that_takes_three_times_its_forecast_is_told_once_although_every
             handle = (ready or list(self._waiting))[0]
             return handle, Report((gpu.simulate(self._waiting.pop(handle)[0]),))
 
-    monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_TOLD", 0.05)
+    monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_REPORTED", 0.05)
     pool = Slow(gpu, workers=1)
     steps = [Order(0, launch, 1) for launch in (3, 7)]
     planned = [Planned((step,), 1.0) for step in steps]

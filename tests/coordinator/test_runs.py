@@ -59,7 +59,7 @@ def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, wor
 
 def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(bench, capfd, monkeypatch):
     for least in ("LEAST_SECONDS", "LEAST_SHARE"):  # the embedded host simulates faster than runs are planned
-        monkeypatch.setattr(f"kernelpoint.session.time_saved.{least}", -1e9)
+        monkeypatch.setattr(f"kernelpoint.session.session.{least}", -1e9)
     bench.spread(BUDGET, 1)
     printed = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", capfd.readouterr().out, re.MULTILINE))
     run, said = load_run(bench.journal), "\n".join(bench.said)

@@ -6,7 +6,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.orders import KEPT, REPLAYED
-from kernelpoint.session.validation import check_without_validation
+from kernelpoint.session.validation import needs_validation
 from kernelpoint.workload.host_info import HostInfo
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
@@ -62,7 +62,7 @@ def summary_of(session, tmp_path):
 
 def test_a_list_that_is_drawn_whole_keeps_the_simulators_state_and_its_total_is_the_plain_sum(opened, tmp_path):
     session = opened()
-    assert run(session) == [KEPT] * 3 and not check_without_validation(session.setup).errors
+    assert run(session) == [KEPT] * 3 and not needs_validation(session.setup)
     summary = summary_of(session, tmp_path)
     assert (summary.estimate, summary.half_width, summary.bound_scope) == (sum(CYCLES), 0.0, "exact")
 

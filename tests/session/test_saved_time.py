@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.session.boundary import JOURNAL_ENV, TIME_ENV
-from kernelpoint.session.time_saved import TimeSaved
+from kernelpoint.session.session import TimeSaved
 
 
 def summary_of(host, step=1.0, **info):

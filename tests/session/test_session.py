@@ -11,7 +11,7 @@ from kernelpoint.estimation import ErrorBudget, Estimate, Look
 from kernelpoint.journal import PassRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
-from kernelpoint.session.recorder import Progress
+from kernelpoint.session.recorder import Recorder
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
@@ -187,7 +187,7 @@ def test_progress_lines_tell_pass_launches_and_bound(host):
 def test_a_pass_within_the_budget_says_why_the_run_goes_on():
     log = []
     look = Look(1, {"cycles": Estimate.of(200.0, 2.0)}, {}, met=False, goes_on="the beginning is unlike the rest")
-    Progress(log.append).looked(look, 1, ErrorBudget(0.01))
+    Recorder(None, log.append, stops_at_errors=False).looked(look, 1, ErrorBudget(0.01))
     wanted = "cycles 200 +- 1 %; within the error budget, but the run goes on: the beginning is unlike the rest"
     assert log == [f"kernelpoint: pass 1: {wanted}"]
 

@@ -20,8 +20,7 @@ from kernelpoint.coordinator.task import COMPARED, Work, prepare_folder, read_al
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import JOURNAL_ENV, TIME_ENV, open_run
-from kernelpoint.session.session import Session
-from kernelpoint.session.time_saved import TimeSaved
+from kernelpoint.session.session import Session, TimeSaved
 from kernelpoint.session.worker import Hello
 from kernelpoint.workload.host_info import HostInfo
 
@@ -112,7 +111,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
             host={key: hello.host[key] for key in COMPARED},
             kernelpoint=__version__,
         )
-        session.recorder.progress.counts_results = False
+        session.recorder.counts_results = False
         simulations = Simulations(workers.pool, work, read_all(outcomes), session.planned, say)
         begun = time.monotonic()
         session.drive(simulations.outcome)

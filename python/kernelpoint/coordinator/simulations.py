@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 2  # a launch that ends its simulator so often is given up in this pass
 ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch system, or memory running out
-LATE = 3.0  # times its forecast that a chain takes before a free worker is given it too, and before the user is told
-LEAST_SECONDS, LEAST_TOLD = 1.0, 60.0  # that it takes before either
+LATE = 3.0  # times its forecast that a chain takes before a free worker is given it too, and before a line says so
+LEAST_SECONDS, LEAST_REPORTED = 1.0, 60.0  # that it takes before either
 
 
 class Simulations:
@@ -52,7 +52,7 @@ class Simulations:
         self._begun: dict[Any, Chain] = {}  # and not back, by the pool's handle, in this order
         self._since: dict[Any, float] = {}  # of those that have a worker
         self._begun_twice: set[Chain] = set()
-        self._told: set[Chain] = set()  # of which was told that they are late
+        self._reported: set[Chain] = set()  # as late
         self._costs: dict[Chain, float] = {}  # costs of chains in progress
         self._attempts: dict[Chain, list[int]] = {}  # by itself, by others
         self._done_cost = self._pass_cost = 0.0
@@ -116,7 +116,7 @@ class Simulations:
         """Seconds until a chain is late; None where no forecast can be made."""
         is_full = len(self._begun) >= self._pool.workers
         waits = [
-            *self._until_late(LEAST_TOLD, self._told).values(),
+            *self._until_late(LEAST_REPORTED, self._reported).values(),
             *({} if is_full else self._until_late(LEAST_SECONDS, self._begun_twice)).values(),
         ]
         return max(0.0, min(waits)) if waits else None
@@ -136,10 +136,10 @@ class Simulations:
 
     def _attend_to_late(self) -> None:
         """Report chains that are late, and start each a second time while workers are free."""
-        for handle, seconds in self._until_late(LEAST_TOLD, self._told).items():
+        for handle, seconds in self._until_late(LEAST_REPORTED, self._reported).items():
             if seconds <= 0.0:
                 chain, taken = self._begun[handle], time.monotonic() - self._since[handle]
-                self._told.add(chain)
+                self._reported.add(chain)
                 self._say(
                     f"{_named(chain)}: no result after {duration(taken)}; the forecast is {duration(self._forecast(chain))}. "
                     "Its simulator is slow, hangs or is stopped"

@@ -94,11 +94,6 @@ def open_run(
             setup = in_full(setup, hashes, log)
         session = Session(setup, journal, log)
         session.saved.begun = begun
-        if journal.records:
-            session.go_on(journal.records)
-            journal.records.clear()
-        else:
-            session.begin()
     except BaseException:
         journal.close()
         raise

@@ -71,7 +71,8 @@ def settle(emit: Callable[[str], object], privileged: bool) -> None:
     """Prepare the Python interpreter that runs inside a simulator's process.
 
     * Python's printed lines go to the function `emit`.
-    * Signals are handled by the simulator, not by Python.
+    * Signals are handled by the simulator, not by Python. The import of `signal` above sets a handler for SIGINT, which the
+      plugin takes back at the end of the call; no later import sets one.
     * Numeric libraries use one thread, unless the user set their number of threads.
     * Folders in PYTHONPATH are searched for modules, unless `privileged`. No other PYTHON* variable has an effect.
 

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from kernelpoint.errors import HostError, JournalError, PlanError, SessionError
+from kernelpoint.estimation import Design
 from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
@@ -28,17 +29,17 @@ from kernelpoint.journal import (
     Record,
     ResumeRecord,
 )
+from kernelpoint.planning.making import PlanInputs, origin_of
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.progress import silent
 from kernelpoint.session.initial_states import InitialStates
-from kernelpoint.session.online import OnlinePass
-from kernelpoint.session.orders import Orders
+from kernelpoint.session.orders import OnlinePass, Orders
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.statement import Statement, look_record
-from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
+from kernelpoint.session.validation import ReplayCheck, Validation, needs_validation, why_not_checked
 
 # Steps of the loop in the journal. All other records are decisions, outcomes, and incidents in between.
 STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
@@ -71,7 +72,7 @@ class Loop:
         self.validation: Validation | None = None
         self.is_done = False
         if setup.plan is None:
-            self.orders: Orders = OnlinePass(setup)
+            self.orders: Orders = OnlinePass(setup.host.launch_counts)
             self.online = self.orders
         else:
             self._prepare(setup.plan)
@@ -140,13 +141,13 @@ class Loop:
                 look = sample.take_look(self._replay_check().errors)
                 recorder.write(look_record(sample.pass_index, look))
                 ranges = widths(setup.config, look.ranges)
-                recorder.progress.looked(look, sample.pass_index, setup.budget, ranges, bool(setup.withdrawing))
+                recorder.looked(look, sample.pass_index, setup.budget, ranges, bool(setup.withdrawing))
             if self.next_is_step():
                 return True
             another_pass = not sample.is_complete or sample.grow()
             if another_pass and sample.pass_index == 0:
-                recorder.progress.say(*sample.engine.errors_beyond_budget())
-            recorder.progress.say(*sample.warnings())
+                recorder.say(*sample.engine.errors_beyond_budget())
+            recorder.say(*sample.warnings)
             return another_pass
         except (SessionError, JournalError):
             raise
@@ -175,7 +176,7 @@ class Loop:
                 if failure := self.orders.apply(self.orders.launch(record.process, record.launch), record):
                     self._recorder.degrade(failure)
                 elif record.is_result:
-                    self._recorder.progress.completed(self.sample.results, self.sample.open_count)
+                    self._recorder.completed(self.sample.results, self.sample.open_count)
             case LeftOutRecord():
                 self.sample.leave_out(record.launches)
             case DegradedRecord():
@@ -208,7 +209,7 @@ class Loop:
         """Continue after the end of the journal. A launch that ended the previous process, and whose trace is
         unreadable, is left out.
         """
-        self._recorder.progress.say(f"resumed from {self._recorder.path}: {record.results:,} launches have their results")
+        self._recorder.say(f"resumed from {self._recorder.path}: {record.results:,} launches have their results")
         self._recorder.deferred = record  # a run that was complete leaves its journal as it is
         in_flight = set(self.orders.in_flight)
         self.orders.forget_in_flight()
@@ -232,28 +233,30 @@ class Loop:
 
     def _list_launches(self, online: OnlinePass) -> Steps:
         """Find the launches, if they are not known beforehand; then plan."""
-        recorder = self._recorder
+        setup, recorder = self._setup, self._recorder
         if self._recalled(PassRecord) is None:
             recorder.write(PassRecord(0))
-        recorder.progress.say(
-            "pass 0: no list names the launches before the run, so this pass simulates nothing and only reads traces"
-        )
+        recorder.say("pass 0: no list names the launches before the run, so this pass simulates nothing and only reads traces")
         yield from self._outcomes(online)
         recorded = self._recalled(PopulationRecord)
         try:
-            plan = online.plan(recorder.progress.say_plainly)
+            inputs = PlanInputs.of(setup.config, setup.policy, online.program(setup.config.seed))
+            plan = inputs.make(recorder.say_plainly)
         except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
             what = f"no plan could be made: {type(error).__name__}: {error}"
             recorder.degrade(f"{what}; every launch is simulated")
-            plan = online.plan_of_each()
+            plan = self._plan_of_each(online)
         if recorded is None:
             path: str | None = f"{recorder.path}.kpplan"  # for reports
             try:
                 plan.save(str(path))
             except PlanError as error:
-                recorder.progress.say(str(error))
+                recorder.say(str(error))
                 path = None
-            recorder.write(online.population_record(plan, path))
+            assert plan.strata_record is not None, "a list that is not known beforehand has no predictions"
+            named = setup.record().hashes  # in the journal already
+            hashes: dict[str, str | None] = {name: value for name, value in plan.hashes.items() if name not in named}
+            recorder.write(PopulationRecord(list(plan.program.counts), path, hashes, plan.strata_record))
         elif recorded.hashes.get("design") != plan.hashes["design"]:
             raise JournalError(
                 f"{recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
@@ -262,15 +265,21 @@ class Loop:
         self._prepare(plan)
         self.sample.pass_index = 1
 
+    def _plan_of_each(self, online: OnlinePass) -> Plan:
+        """Plan that simulates each of the launches reported so far; no launch represents another."""
+        program = online.program(self._setup.config.seed)
+        origin = origin_of(self._setup.config, self._setup.policy, program, frozenset())
+        return Plan(program, Design.take_all(program.u), origin)
+
     def _validate(self, validation: Validation) -> Steps:
         """Simulate validation launches, to estimate the error of replay."""
         further = "further " if validation.made else ""
-        self._recorder.progress.say(f"{validation.remaining:,} {further}launches for validation, to measure the replay error")
+        self._recorder.say(f"{validation.remaining:,} {further}launches for validation, to measure the replay error")
         yield from self._outcomes(validation)
 
     def _say_pass_begins(self) -> None:
         count = self.sample.open_count
-        self._recorder.progress.pass_begins(self.sample.pass_index, count, self.plan.program.size)
+        self._recorder.pass_begins(self.sample.pass_index, count, self.plan.program.size)
 
     def _leave_out(self, units: list[int]) -> bool:
         """Continue without launches that failed for good; False if the run must end because of them."""
@@ -295,7 +304,7 @@ class Loop:
     def _replay_check(self) -> ReplayCheck:
         """Replay error of the sample's results, measured by validation launches where the run makes some."""
         if self.validation is None:
-            return check_without_validation(self._setup)
+            return ReplayCheck(reason=why_not_checked(self._setup))
         return self.validation.replay_check()
 
     # ---- the end ----------------------------------------------------------------------------------------------------
@@ -303,7 +312,7 @@ class Loop:
     def statement(self) -> Statement:
         """Final statement of the run: estimates, bounds and counts. It has no estimate if the run ended inside a pass."""
         if self.online is not None and self.orders is self.online:
-            self._prepare(self.online.plan_of_each())
+            self._prepare(self._plan_of_each(self.online))
         return Statement(self._setup, self.sample, self._replay_check(), self._recorder.degraded, self.is_done)
 
     def kernel_name(self, process: int, index: int) -> str | None:

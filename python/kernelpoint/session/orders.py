@@ -11,7 +11,9 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import DecisionRecord, Outcome
+from kernelpoint.program import Program
 from kernelpoint.ratios import check_counter, check_names
+from kernelpoint.repeated import Texts
 
 OK, DONE, PENDING = 0, 1, 2
 SIMULATE, SKIP, EXECUTE = 0, 1, 2
@@ -20,6 +22,8 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 
 # Begin of the reason of an abort after which the simulator's process ended: another attempt would end the next one.
 ENDED_SIMULATOR = "the simulator ended in it"
+
+FARTHEST = 1 << 20  # launches that an online run may name ahead of all others; every launch before them takes memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +348,76 @@ class Orders:
         self.in_flight.discard(unit)
         self.open_count -= int(self._is_open[unit])
         self._is_open[unit] = False
+
+
+class OnlinePass(Orders):
+    """First pass of an online run, whose launches are not known before: the simulator reports every launch, and none is
+    simulated.
+
+    At its end every launch is known, so the plan is made as if the list had been there from the start.
+
+    Args:
+        counts: number of launches of each process; 0 if the simulator does not know it.
+    """
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        super().__init__(np.zeros(1, dtype=np.int64))
+        self._counts = counts
+        self._paths: list[dict[int, str]] = [{} for _ in counts]  # of each process, by launch index
+        self._reach = [0] * len(counts)  # one more than the highest index
+        self._ended: set[int] = set()
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """Index of the first launch after index `after` that has not been listed yet, with a status code."""
+        self.launch(process, max(after, 0))
+        count, index = self._counts[process], self._first_unseen(process, after + 1)
+        if after != END_OF_LIST and (not count or index < count):
+            return OK, index
+        if (index := self._first_unseen(process, 0)) < (count or self._reach[process]):
+            return OK, index
+        self._ended.add(process)
+        return (DONE if len(self._ended) == len(self._counts) else PENDING), -1
+
+    def _first_unseen(self, process: int, index: int) -> int:
+        """First launch, from a position on, that the simulator has not asked about."""
+        while index in self._paths[process]:
+            index += 1
+        return index
+
+    def launch(self, process: int, index: int) -> Launch:
+        """Look up a launch of an online run by process and index.
+
+        Raises:
+            HostError: the index is negative, or far beyond the launches reported so far.
+        """
+        if not 0 <= process < len(self._counts):
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
+        count, reach = self._counts[process], self._reach[process]
+        if index < 0 or (count and index >= count):
+            raise HostError(f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches")
+        if index >= reach + FARTHEST:
+            raise HostError(
+                f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
+                f"{reach:,} have come: allowed are those below {reach + FARTHEST:,}"
+            )
+        return Launch(process, index, -1)
+
+    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
+        """Decision to skip the launch; it records the path of the launch's trace."""
+        if launch.index in self._paths[launch.process]:
+            return None
+        return DecisionRecord(launch.process, launch.index, 0, "skip", trace=trace_path or "")
+
+    def start(self, launch: Launch, decision: DecisionRecord) -> None:
+        """Add a launch to the list of launches."""
+        self._paths[launch.process][launch.index] = decision.trace or ""
+        self._reach[launch.process] = max(self._reach[launch.process], launch.index + 1)
+
+    def program(self, seed: int) -> Program:
+        """Launches reported so far, as a program. A launch that the simulator never reported has no trace."""
+        counts = tuple(count or reach for count, reach in zip(self._counts, self._reach, strict=True))
+        paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
+        return Program(counts=counts, seed=seed, traces=Texts.of(list(paths)))
 
 
 def not_in_flight(process: int, index: int) -> HostError:

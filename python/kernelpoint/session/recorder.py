@@ -1,4 +1,4 @@
-"""Output of a run: journal records, failures, progress lines; and the journal's records when a run resumes."""
+"""Output of a run: journal records, failures and lines for the user; and the journal's records when a run resumes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,22 @@ class Recorder:
     Attributes:
         degraded: one sentence for each failure so far.
         deferred: record that is written together with the next one, or never if no other follows.
-        progress: printer of progress lines.
+        counts_results: False if no line is printed on the launches simulated so far, because the coordinator of a distributed
+            run prints such lines.
     """
 
     def __init__(self, journal: JournalWriter | None, log: Log, stops_at_errors: bool) -> None:
         self.degraded: list[str] = []
-        self.progress = Progress(log)
-        self._journal = journal
+        self.counts_results = True
+        self._journal, self._log = journal, log
         self._stops_at_errors = stops_at_errors
         self._past: deque[Record] = deque()
         self._line = 1  # of the journal, that was taken last
         self.deferred: Record | None = None
         self._closed = ""
+        self._launches = self._wanted = 0
+        self._so_far = ""
+        self._work: WorkProgress | None = None  # of the pass
 
     @property
     def path(self) -> Path:
@@ -51,7 +55,6 @@ class Recorder:
     def replay(self, records: Iterable[Record]) -> None:
         """Set the records of a resumed run's journal, which are applied before the run continues."""
         self._past.extend(records)
-        self.progress.is_muted = True
 
     @property
     def is_replaying(self) -> bool:
@@ -66,9 +69,7 @@ class Recorder:
     def pop(self) -> Record:
         """Take and return the next record of a resumed run's journal."""
         self._line += 1
-        record = self._past.popleft()
-        self.progress.is_muted = bool(self._past)
-        return record
+        return self._past.popleft()
 
     def misplaced(self) -> JournalError:
         """Error for a journal that has its next record in a wrong place."""
@@ -79,7 +80,7 @@ class Recorder:
         """Error for a journal with a damaged record: the one that was read last."""
         return JournalError(f"{self.path}:{self._line}: {error}")
 
-    # ---- output -----------------------------------------------------------------------------------------------------
+    # ---- records ----------------------------------------------------------------------------------------------------
 
     def require_open(self) -> None:
         """Raise SessionError if the run was closed by an earlier error."""
@@ -119,7 +120,7 @@ class Recorder:
         if reason in self.degraded:  # said by the process that was killed
             return
         if not self.degraded:
-            self.progress.say(f"degraded: {reason}")
+            self.say(f"degraded: {reason}")
         self.degraded.append(reason)
         self.write(DegradedRecord(reason, everything))
 
@@ -129,41 +130,11 @@ class Recorder:
             self._journal.close()
         return SessionError(reason)
 
-
-def describe(error: Exception) -> str:
-    """Format an error for the journal on one line: type, message and source line.
-
-    >>> try:
-    ...     1 / 0
-    ... except ZeroDivisionError as error:
-    ...     print(describe(error))
-    ZeroDivisionError: division by zero (<module>, line 2)
-    """
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
-
-
-# ---- lines for the user -----------------------------------------------------------------------------------------------
-
-
-class Progress:
-    """Printer of a run's progress, one line for each event.
-
-    Args:
-        log: function that receives each line.
-    """
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._launches = self._wanted = 0
-        self._so_far = ""
-        self.is_muted = False  # True while a journal is replayed, whose lines were printed when it was written
-        self.counts_results = True  # False: the coordinator of a run prints them
-        self._work: WorkProgress | None = None  # of the pass
+    # ---- lines for the user -----------------------------------------------------------------------------------------
 
     def say_plainly(self, line: str) -> None:
         """Print a line as it is, without the plugin's name."""
-        if not self.is_muted:
+        if not self.is_replaying:
             self._log(line)
 
     def say(self, *texts: str) -> None:
@@ -224,3 +195,16 @@ def _bound(width: float, error: float) -> str:
     if width == 0.0:
         return EXACT
     return f"+- {width_text(width, error)} %" if width == width else "no bound stated"
+
+
+def describe(error: Exception) -> str:
+    """Format an error for the journal on one line: type, message and source line.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as error:
+    ...     print(describe(error))
+    ZeroDivisionError: division by zero (<module>, line 2)
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"

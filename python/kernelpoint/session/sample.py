@@ -46,7 +46,7 @@ class Sample(Orders):
         results: number of launches with a result.
         has_result: bool [N], True for launches with a result.
         left_out: launches that will have no result because they fail.
-        further: for a run whose traces do not suffice: message on the traces to add, else empty.
+        warnings: for a run whose traces do not suffice: a sentence on the traces to add.
         projections: for launches that may be stopped early: objects that decide and project.
         projected: launches with a projected result.
         attempts: number of failed attempts of each launch without a result.
@@ -67,7 +67,7 @@ class Sample(Orders):
         self.results = 0
         self.has_result = np.zeros(plan.program.size, dtype=bool)
         self.left_out: set[int] = set()
-        self.further = ""
+        self.warnings: list[str] = []
         self.projections = Projections(setup.policy.projects(setup.config))
         self.attempts: dict[int, int] = {}
         self.fatal: set[int] = set()
@@ -138,13 +138,14 @@ class Sample(Orders):
             self.engine = grown
             return True
         lacking = int((~self.plan.program.traced[wanted]).sum())
-        self.further = f"the next pass wants {lacking:,} launches that were not traced"
+        warning = f"the next pass wants {lacking:,} launches that were not traced"
         try:
             path, added = write_next(self._setup.config, self._setup.host, grown)
         except KernelPointError as error:
-            self.further += f"; the selection that continues this one cannot be written: {error}"
+            warning += f"; the selection that continues this one cannot be written: {error}"
         else:
-            self.further += f": trace the {added:,} of {path} and go on with it as `selection:`, or take this bound"
+            warning += f": trace the {added:,} of {path} and go on with it as `selection:`, or take this bound"
+        self.warnings = [warning]
         return False
 
     def simulate_everything(self) -> None:
@@ -353,12 +354,3 @@ class Sample(Orders):
         """Weight of each launch in the estimated total, float64: the number of launches it represents; 0 without a result."""
         counted = np.isin(units, self.engine.drawn()) & self.has_result[units]
         return np.where(counted, self.engine.expansions(units), 0.0)
-
-    def warnings(self) -> list[str]:
-        """Sentences on the reasons why the sample ended before the error budget was met."""
-        return [self.further] if self.further else []
-
-    def processes(self) -> list[tuple[int, int]]:
-        """Number of launches, and number of launches with a result, for each process."""
-        parts = np.split(self.has_result, self._offsets[1:-1])
-        return [(len(part), int(part.sum())) for part in parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from kernelpoint.journal import JournalWriter, Outcome, RangeRecord, Record, Res
 from kernelpoint.journal.earlier import check_same_run
 from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
-from kernelpoint.progress import Log
+from kernelpoint.progress import Log, duration
 from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.loop import Loop
@@ -36,21 +37,30 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.setup import Setup, counts_latency
 from kernelpoint.session.statement import Statement, Summary, sentence
-from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.verdict import open_launch, scarce_counters
 from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
+
+LEAST_SECONDS = 0.5  # of simulation; a rate measured on 0.2 s was 1.4 times too high
+LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured times vary by as much
+
+Place = tuple[int, int]  # process and launch
 
 
 class Session(Calls):
     """Sampled run in the form that a simulator calls. Methods correspond to the C functions of kernelpoint/abi.h.
 
-    If a call cannot be written to the journal, that call and all later calls raise SessionError.
+    A new run writes its first record when it is made. A resumed run applies the records of its journal: each decision and
+    result is kept as recorded and is not computed again. If a call cannot be written to the journal, that call and all later
+    calls raise SessionError.
 
     Args:
         setup: configuration, simulator, launches and plan.
         journal: journal open for writing. If it holds records, the run is resumed from them.
         log: function that receives lines for the user.
+
+    Raises:
+        JournalError: the journal belongs to another run, or its records contradict each other.
 
     Attributes:
         loop: control loop of the run.
@@ -73,6 +83,12 @@ class Session(Calls):
         program = None if setup.plan is None else setup.plan.program
         self._selected = program if program is not None and program.listed is not None else None
         self.saved = TimeSaved()
+        if journal.records:
+            self._go_on(journal.records)
+            journal.records.clear()
+        else:
+            self.recorder.write(setup.record())
+            self._advance()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
@@ -210,18 +226,12 @@ class Session(Calls):
                 for record in (*self._statement.launches(), *records):
                     self.recorder.write(record)
             self._measure_saved_time(summary)
-            self.recorder.progress.say(
-                sentence(summary), *open_launch(summary), *scarce_counters(summary), *self._what_it_took(summary)
-            )
+            self.recorder.say(sentence(summary), *open_launch(summary), *scarce_counters(summary))
+            forecast, wanted = self.setup.plan.forecast if self.setup.plan else [], self.setup.budget.relative_error
+            of_forecast = compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further)
+            self.recorder.say(*filter(None, [of_forecast, self.saved.sentence()]))
             self.journal.close()
         return Summary.of(self.summary, self.saved.seconds)
-
-    def _what_it_took(self, summary: SummaryRecord) -> Iterator[str]:
-        """Sentences that compare the cost of the run with its forecast and with a full run."""
-        forecast = self.setup.plan.forecast if self.setup.plan else []
-        wanted = self.setup.budget.relative_error
-        yield from filter(None, [compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further)])
-        yield from filter(None, [self.saved.sentence()])
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
         """Measure the time saved, if some launches were skipped, launches do not overlap, and cycles have an estimate."""
@@ -249,19 +259,10 @@ class Session(Calls):
         """Kernel name of a launch; None if its trace was not read."""
         return self.loop.kernel_name(process, self._index(process, index))
 
-    # ---- the life of a run ------------------------------------------------------------------------------------------
+    # ---- small parts ------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Write the first record of a new journal, and request the first launches."""
-        self.recorder.write(self.setup.record())
-        self._advance()
-
-    def go_on(self, records: Sequence[Record]) -> None:
-        """Resume a run from the records of its journal. Each decision and result is kept as recorded and is not computed again.
-
-        Raises:
-            JournalError: the journal belongs to another run, or its records contradict each other.
-        """
+    def _go_on(self, records: Sequence[Record]) -> None:
+        """Resume the run from the records of its journal."""
         plan = self.setup.plan
         predicted = plan is not None and isinstance(plan.design, AssistedDesign)
         check_same_run(self.journal.path, records[0], self.setup.record(), predicted)
@@ -298,3 +299,95 @@ class Session(Calls):
         self.recorder.require_open()
         if self.summary is not None:
             raise HostError("the run is finished; open another session")
+
+
+class TimeSaved:
+    """Measurement of the processor time that sampling saves: the time of simulated launches, and of everything else in the run.
+
+    The time of a launch runs from its decision to its result; launches must not overlap. If another process simulates the
+    launch, `end` receives the time used there.
+
+    Attributes:
+        begun: time of the clock when the run opened; 0 in a simulator's process, all of whose time belongs to the run.
+        known: for a run that other processes simulated: seconds of a full run, and seconds spent; else None.
+        is_least: True if the constant launch latency was not simulated, so that the stated time of a full run is a lower limit.
+
+    >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
+    >>> time_saved = TimeSaved(clock)
+    >>> time_saved.begin()
+    >>> time_saved.end((0, 7), 1000.0)
+    >>> time_saved.measure(lambda places: [51.0], total_cycles=51_000.0)
+    >>> time_saved.seconds, time_saved.sentence()
+    (98.0, 'about 98 s of processor time saved: a full run would take about 102 s, this one took 4 s')
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self._clock = clock
+        self.begun = clock()
+        self.known: tuple[float, float] | None = None
+        self.is_least = False
+        self._since: float | None = None
+        self._elsewhere = 0.0
+        self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
+
+    def begin(self) -> None:
+        """Start the clock for the next launch. A further call restarts it."""
+        self._since = self._clock()
+
+    def end(self, place: Place, cycles: float, seconds: float | None = None) -> None:
+        """Record the end of a launch.
+
+        Args:
+            place: process and index of the launch.
+            cycles: simulated cycles of the launch.
+            seconds: processor time of the launch in another process; None: it is measured here.
+        """
+        if seconds is not None:
+            self._took[place] = (seconds, cycles)
+            self._elsewhere += seconds
+        elif self._since is not None:
+            self._took[place] = (self._clock() - self._since, cycles)
+        self._since = None
+
+    def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
+        """Forecast the processor time of a full run from the times of the simulated launches.
+
+        Formula: T = C sum_i w_i s_i / sum_i w_i c_i, over the timed launches i, with
+
+            w_i  number of launches that launch i represents,
+            s_i  processor seconds of launch i,
+            c_i  cycles of launch i,
+            C    cycles of all launches.
+
+        Weights are needed because long launches are drawn more often than short ones.
+
+        Args:
+            weights: function that returns w for a list of launches, each a pair of process and index.
+            total_cycles: C.
+        """
+        if self.known is not None or not self._took:
+            return
+        seconds, cycles = np.array(list(self._took.values())).T
+        standing = np.asarray(weights(list(self._took)), dtype=float)
+        if seconds.sum() >= LEAST_SECONDS and (standing * cycles).sum() > 0.0:
+            full = float((standing * seconds).sum() / (standing * cycles).sum() * total_cycles)
+            self.known = full, self._clock() - self.begun + self._elsewhere
+
+    @property
+    def seconds(self) -> float | None:
+        """Processor seconds saved against a full run; None if unknown, or if a full run would cost about the same."""
+        if self.known is None:
+            return None
+        full, spent = self.known
+        return full - spent if full - spent >= max(LEAST_SECONDS, LEAST_SHARE * full) else None
+
+    def sentence(self) -> str | None:
+        """Sentence on the time saved; None if `seconds` is None."""
+        saved = self.seconds
+        if self.known is None or saved is None:
+            return None
+        full, spent = (duration(value) for value in self.known)
+        if self.is_least:
+            text = "a full run, which simulates launch latency too, would take more than"
+            return f"at least {duration(saved)} of processor time saved: {text} {full}, this one took {spent}"
+        return f"about {duration(saved)} of processor time saved: a full run would take about {full}, this one took {spent}"

@@ -170,9 +170,9 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
             f"{named[0]}: got {getattr(config, named[0])!r}; it needs a plan made before the run, which "
             f"`clusters: online` does not make; remove {named[0]}, or set `clusters: auto`"
         )
-    is_told = config.plan is not None or config.profile is not None or host.descriptions is not None
-    is_told = is_told or (host.has_no_traces and all(host.launch_counts))
-    unknown = not is_told and all(path is None for path in host.list_paths)
+    is_named = config.plan is not None or config.profile is not None or host.descriptions is not None
+    is_counted = host.has_no_traces and all(host.launch_counts)
+    unknown = not (is_named or is_counted) and all(path is None for path in host.list_paths)
     screened = config.clusters == "online" or (policy.online and unknown)
     if screened and host.process_count > 1 and not all(host.launch_counts):
         raise ConfigError("clusters: online needs the number of launches of each process where a host runs several")

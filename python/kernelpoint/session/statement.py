@@ -166,7 +166,7 @@ class Statement:
             warnings = [
                 *look.warnings,
                 *sample.projections.warnings(),
-                *sample.warnings(),
+                *sample.warnings,
                 *filter(None, [checked.warning]),
             ]
             how = "replayed state" if host.restores_state else "whatever state the simulator starts with"
@@ -260,7 +260,8 @@ class Statement:
 
     def _processes(self) -> list[PartTotals]:
         """Journal record of each application; without estimates if the run states none."""
-        look, counts = self._look, self._sample.processes()
+        look, parts = self._look, np.split(self._sample.has_result, self._plan.program.offsets[1:-1])
+        counts = [(len(part), int(part.sum())) for part in parts]  # launches, and those with a result
         if look is None or len(counts) == 1:
             estimates = self._stated(look.estimates) if look else {}
             return [PartTotals(process, *of, estimates) for process, of in enumerate(counts)]
@@ -268,8 +269,8 @@ class Statement:
             name: {k + 1: look.ranges[of] for k in range(len(counts)) if (of := in_process(name, k)) in look.ranges}
             for name in look.estimates
         }
-        parts = self._parts(look, process_tree([launches for launches, _ in counts]), targets)
-        return [PartTotals(process, *part) for process, part in enumerate(parts[1:])]
+        _, *processes = self._parts(look, process_tree([launches for launches, _ in counts]), targets)
+        return [PartTotals(process, *part) for process, part in enumerate(processes)]
 
     def _range_records(self) -> list[RangeRecord]:
         """Record of each range that the configuration names, in the order of `ranges.paths`."""
@@ -399,7 +400,13 @@ class Summary:
         """Convert the journal's summary of a run to the form of the C interface. `saved_seconds` is the processor time that the
         run saved, or None.
         """
-        bounded, names = record.half_width is not None, of_sampling_only(record)
+        bounded, names = (
+            record.half_width is not None,
+            set[str](),
+        )  # of counters and ratios without the error of restored caches
+        if record.bound_scope in (TOTAL_ERROR, SAMPLING_ERROR):
+            names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}
+            names |= {name for name in record.ratios if names & set(RATIOS[name])}
         sampled = dict.fromkeys(names, OF_SAMPLING)
         return cls(
             flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
@@ -415,14 +422,6 @@ class Summary:
             ratios=_rows(record.ratios, bounded, sampled),
             processes=[(p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes],
         )
-
-
-def of_sampling_only(record: SummaryRecord) -> set[str]:
-    """Names of the counters and ratios whose half-width covers the sampling error, but not the error of restored caches."""
-    if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
-        return set()
-    names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}
-    return names | {name for name in record.ratios if names & set(RATIOS[name])}
 
 
 def _rows(estimates: Mapping[str, Estimate], bounded: bool, flags: Mapping[str, int]) -> list[Row]:

@@ -10,7 +10,7 @@ launches that are not as predicted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -179,16 +179,12 @@ class Validation(Orders):
     def _order_first(self, count: int) -> None:
         """Order the first `count` chains, those that were made included."""
         self.count = min(count, len(self.chains))
-        self._steps = self._first_steps()
-        self._order_next()
-
-    def _first_steps(self) -> list[ChainStep]:
-        """Steps of the first `count` chains; the first launch of each chain begins with replayed state."""
-        return [
+        self._steps = [
             ChainStep(i, n, KEPT if n > chain.launches[0] else REPLAYED, n == chain.launches[-1])
             for i, chain in enumerate(self.chains[: self.count])
             for n in chain.launches
         ]
+        self._order_next()
 
     @property
     def made(self) -> int:
@@ -309,17 +305,47 @@ class Validation(Orders):
         return self._checked[1]
 
     def _check(self) -> ReplayCheck:
+        """Compare launches with restored caches with the same launches in a full run."""
+        sample, engine, confidence = self._sample, self._sample.engine, self._setup.budget.confidence
         cycles = sum(counters["cycles"] for step, counters in self._results.items() if step not in self._copied)
-        kept = {
+        kept = {  # counters of each validation launch with real caches, in the order in which launches were chosen
             self._steps[position].launch: counters
             for position, counters in self._results.items()
             if self._steps[position].is_last
         }
+        units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
+        if not len(units):
+            return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
-        check = check_of(self._sample, kept, chances, cycles, self._setup.budget.confidence)
-        if check.errors and has_trajectories(self._setup):
+        drawn = engine.drawn()
+        weights, replayed = engine.expansions(units), engine.predict(units)
+        of_drawn, values = engine.expansions(drawn), np.nan_to_num(engine.predict(drawn))
+        by_name = dict(zip(engine.counters, values.T, strict=True))
+        mean = float(np.average(dependence_of(by_name, len(drawn)), weights=of_drawn * np.maximum(by_name["cycles"], 1.0)))
+        of_pairs = dependence_of(dict(zip(engine.counters, np.nan_to_num(replayed).T, strict=True)), len(units))
+        errors = {}
+        for column, name in enumerate(engine.counters):
+            of_cycles = float(name in ("cycles", ACTIVE_CYCLES))
+            amounts = of_drawn * np.maximum(values[:, column], 1.0)
+            compared = Compared(
+                weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
+                weights * replayed[:, column],
+                np.array([chances[unit] for unit in units.tolist()]),
+                of_pairs,
+                mean,
+                len(drawn),
+                weights * EXPECTED_CYCLES * of_cycles,
+                float(((EXPECTED_CYCLES * of_drawn * of_cycles) ** 2).sum() / amounts.sum() ** 2),
+            )
+            errors[name] = replay_error(compared, confidence)
+        if ACTIVE_CYCLES in errors:  # both differ by a constant, so the error is that of the others
+            active = errors[ACTIVE_CYCLES]
+            part = float(of_drawn @ by_name[ACTIVE_CYCLES]) / max(float(of_drawn @ by_name["cycles"]), 1.0)
+            errors["cycles"] = Estimate.of(part * active.estimate, part * active.half_width)
+        check = ReplayCheck(errors, cycles, validations=len(units))
+        if has_trajectories(self._setup):
             return self._with_trajectories(check, self._state_error())
-        return replace(check, assumption=OF_DEEPEST) if check.errors and self._setup.host.restores else check
+        return replace(check, assumption=OF_DEEPEST) if self._setup.host.restores else check
 
     def _state_error(self) -> Estimate:
         """Error caused by the state of branch predictors, estimated from the mispredictions of the drawn launches."""
@@ -337,7 +363,8 @@ class Validation(Orders):
         """Add the errors that validation launches cannot show: long-lived state, and the scatter of equally likely full
         runs.
         """
-        predictions, model = self._plan.design.computed, simulator_of(self._plan.program.traces).cores
+        host = simulator_of(self._plan.program.traces)
+        predictions, model = self._plan.design.computed, host.cores
         assert model is not None, "a model of the cores made these predictions"
         budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
         scatter = trajectory_error(predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean)
@@ -346,22 +373,14 @@ class Validation(Orders):
             abs(of_pairs.estimate) + abs(state.estimate),
             math.hypot(of_pairs.half_width, state.half_width, scatter.half_width),
         )
-        return replace(
-            check,
-            errors={**check.errors, "cycles": cycles},
-            assumption=OF_MEAN if of_mean else OF_TRAJECTORIES,
-            warning=self._lacks_mispredictions(),
-        )
-
-    def _lacks_mispredictions(self) -> str:
-        """Warning that the simulator has branch predictors but does not report their mispredictions; empty if it does."""
-        if not self._setup.host.predictor[0] or MISPREDICTIONS in self._sample.engine.counters:
-            return ""
-        host = simulator_of(self._plan.program.traces)
-        return (
-            f"this build of {host.title} does not report {MISPREDICTIONS}, so errors of replayed branch predictors are not in "
-            f"the bound: patch it again (kernelpoint patch {host.name} CHECKOUT) and build it"
-        )
+        warning = ""
+        if self._setup.host.predictor[0] and MISPREDICTIONS not in self._sample.engine.counters:
+            warning = (
+                f"this build of {host.title} does not report {MISPREDICTIONS}, so errors of replayed branch predictors are not "
+                f"in the bound: patch it again (kernelpoint patch {host.name} CHECKOUT) and build it"
+            )
+        assumption = OF_MEAN if of_mean else OF_TRAJECTORIES
+        return replace(check, errors={**check.errors, "cycles": cycles}, assumption=assumption, warning=warning)
 
     def further(self) -> FurtherValidationsRecord | None:
         """Journal record of the decision to simulate more validation launches, so that enough of the error budget remains for
@@ -414,56 +433,3 @@ class ReplayCheck:
     assumption: str = ""
     validations: int = 0
     warning: str = ""
-
-
-def check_of(
-    sample: Sample,
-    kept: Mapping[int, Mapping[str, float]],
-    chances: Mapping[int, float],
-    cycles: float,
-    confidence: float,
-) -> ReplayCheck:
-    """Estimate the error due to restored caches: the difference between a launch with restored caches and the same launch in a
-    full run.
-
-    Args:
-        sample: results with restored caches.
-        kept: counters of each validation launch with real caches, by launch index, in the order in which launches were chosen.
-        chances: probability with which each of these launches was the first to be chosen, by launch index.
-        cycles: cycles simulated for all of these launches.
-        confidence: confidence level of the errors.
-    """
-    units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
-    if not len(units):
-        return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
-    engine, drawn = sample.engine, sample.engine.drawn()
-    weights, replayed = engine.expansions(units), engine.predict(units)
-    of_drawn, values = engine.expansions(drawn), np.nan_to_num(engine.predict(drawn))
-    by_name = dict(zip(engine.counters, values.T, strict=True))
-    mean = float(np.average(dependence_of(by_name, len(drawn)), weights=of_drawn * np.maximum(by_name["cycles"], 1.0)))
-    of_pairs = dependence_of(dict(zip(engine.counters, np.nan_to_num(replayed).T, strict=True)), len(units))
-    errors = {}
-    for column, name in enumerate(engine.counters):
-        of_cycles = float(name in ("cycles", ACTIVE_CYCLES))
-        amounts = of_drawn * np.maximum(values[:, column], 1.0)
-        compared = Compared(
-            weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
-            weights * replayed[:, column],
-            np.array([chances[unit] for unit in units.tolist()]),
-            of_pairs,
-            mean,
-            len(drawn),
-            weights * EXPECTED_CYCLES * of_cycles,
-            float(((EXPECTED_CYCLES * of_drawn * of_cycles) ** 2).sum() / amounts.sum() ** 2),
-        )
-        errors[name] = replay_error(compared, confidence)
-    if ACTIVE_CYCLES in errors:  # both differ by a constant, so the error is that of the others
-        active = errors[ACTIVE_CYCLES]
-        part = float(of_drawn @ by_name[ACTIVE_CYCLES]) / max(float(of_drawn @ by_name["cycles"]), 1.0)
-        errors["cycles"] = Estimate.of(part * active.estimate, part * active.half_width)
-    return ReplayCheck(errors, cycles, validations=len(units))
-
-
-def check_without_validation(setup: Setup) -> ReplayCheck:
-    """Result for a run that compares no launches: no error due to restored caches, and the reason."""
-    return ReplayCheck(reason=why_not_checked(setup))

@@ -65,16 +65,12 @@ def _width(summary: SummaryRecord, target: str) -> float:
     """Relative half-width of a further target, for several ranges the largest; nan without a bound."""
     counter, _, pattern = target.partition(" of ")
     estimates = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
-    names = [f"{counter} of {path}" for path in matching(pattern, _paths(summary, counter))] if pattern else [target]
+    parts = (name.partition(" of ") for name in summary.range_targets or ())
+    paths = tuple(path for of, _, path in parts if of == counter)
+    names = [f"{counter} of {path}" for path in matching(pattern, paths)] if pattern else [target]
     if not names or not all(name in estimates and estimates[name].is_bounded for name in names):
         return math.nan
     return max(estimates[name].relative_half_width for name in names)
-
-
-def _paths(summary: SummaryRecord, counter: str) -> tuple[str, ...]:
-    """Paths of the ranges that have a target in a counter."""
-    names = (name.partition(" of ") for name in summary.range_targets or ())
-    return tuple(path for of, _, path in names if of == counter)
 
 
 USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as seen

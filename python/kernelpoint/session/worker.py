@@ -74,17 +74,10 @@ def encode_chain(chain: Chain) -> str:
 
     >>> encode_chain((Order(0, 7, 1),))
     '[[0,7,1,0]]'
-    """
-    return json.dumps(chain, separators=(",", ":"))
-
-
-def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
-    """Decode a chain (consecutive launches that one worker simulates) from parsed JSON.
-
-    >>> decode_chain([[0, 7, 1, 0]])
+    >>> reader(Chain)(loads('[[0,7,1,0]]'))
     (Order(process=0, launch=7, state=1, interval=0),)
     """
-    return tuple(Order(*map(int, step)) for step in steps)
+    return json.dumps(chain, separators=(",", ":"))
 
 
 def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
@@ -268,7 +261,7 @@ def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:
             if not line.strip():
                 into.put(None)
                 return
-            into.put(decode_chain(json.loads(line)))
+            into.put(reader(Chain)(loads(line)))
     os._exit(1)
 
 
