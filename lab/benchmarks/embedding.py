@@ -99,34 +99,34 @@ def program(traces: str, gpu: str, checkpoints: Mapping[str, Path | str]) -> Pro
     return Program(scan, features, predict(scan, configuration_of_host(gpu), print).predictions["cycles"])
 
 
-def clustered(one: Program, feature: str) -> np.ndarray:
+def clustered(workload: Program, feature: str) -> np.ndarray:
     """Rows that a policy clusters in place of embeddings: the values of the named feature, or random groups, as many as there
     are kernels.
     """
-    rows = one.features[feature]
+    rows = workload.features[feature]
     if feature != "by chance":
         return rows
-    count = len(np.unique(one.kernel))
+    count = len(np.unique(workload.kernel))
     return np.eye(count)[generator(0, "clusters by chance").integers(0, count, len(rows))]
 
 
-def cells(one: Program, feature: str, budget: float, seed: int) -> Outcome:
+def cells(workload: Program, feature: str, budget: float, seed: int) -> Outcome:
     """Make a sampled run with the policy `kernelpoint`, without predictions."""
     keys = {"fast_model": "off", "seed": seed, "error_budget": {"relative_error": budget}}
     policy = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", **keys}))
-    people = replace(one.scan, seed=seed, embeddings=clustered(one, feature))
+    people = replace(workload.scan, seed=seed, embeddings=clustered(workload, feature))
     engine = Engine(policy.design(people), ErrorBudget(budget), "regression")
-    *_, look = passes(engine, ("cycles",), one.cycles[:, None])
-    return Outcome(len(engine.drawn()), float(look.estimates["cycles"].contains(float(one.cycles.sum()))))
+    *_, look = passes(engine, ("cycles",), workload.cycles[:, None])
+    return Outcome(len(engine.drawn()), float(look.estimates["cycles"].contains(float(workload.cycles.sum()))))
 
 
-def gcl(one: Program, feature: str, budget: float, seed: int) -> Outcome:
+def gcl(workload: Program, feature: str, budget: float, seed: int) -> Outcome:
     """Make a sampled run with the policy `gcl`, which states no bound; the result has the error of the total."""
     policy = Gcl(parse_config({"version": 1, "policy": "gcl", "seed": seed}))
-    people = replace(one.scan, seed=seed, embeddings=clustered(one, feature))
+    people = replace(workload.scan, seed=seed, embeddings=clustered(workload, feature))
     engine = Engine(policy.design(people), ErrorBudget(budget, bound="none"), "mean")
-    *_, look = passes(engine, ("cycles",), one.cycles[:, None])
-    return Outcome(len(engine.drawn()), abs(look.estimates["cycles"].estimate / one.cycles.sum() - 1.0))
+    *_, look = passes(engine, ("cycles",), workload.cycles[:, None])
+    return Outcome(len(engine.drawn()), abs(look.estimates["cycles"].estimate / workload.cycles.sum() - 1.0))
 
 
 Run = Callable[[Program, str, float, int], Outcome]  # list, feature, budget, seed
@@ -136,7 +136,7 @@ def rows_of(title: str, programs: Mapping[str, Program], run: Run, budget: float
     """Markdown lines of one table: a row for each feature, a column for each list."""
     yield (f"\n| {title} | " + " | ".join(programs) + f" | geometric mean (95 %) | {shows} |\n|" + "---|" * (len(programs) + 3))
     for feature in next(iter(programs.values())).features:
-        runs = [[run(one, feature, budget, seed) for seed in range(seeds)] for one in programs.values()]
+        runs = [[run(workload, feature, budget, seed) for seed in range(seeds)] for workload in programs.values()]
         draws = np.array([[o.draws for o in of_list] for of_list in runs], float)
         logs = np.log(draws).mean(0)
         half = float(student.ppf(0.975, seeds - 1) * logs.std(ddof=1) / math.sqrt(seeds)) if seeds > 1 else math.nan

@@ -50,12 +50,12 @@ def report(lists: list[str], names: np.ndarray, owners: np.ndarray, across: np.n
     often they are nearest neighbours.
     """
     nearest = across.argmax(axis=0)
-    own = np.arange(len(names))
+    sequences = np.arange(len(names))
     print("list | streams | cosine mean min | same stream nearest | same kernel | others' cosine")
     for number in [*range(len(lists)), None]:
-        rows = own if number is None else np.flatnonzero(owners == number)
+        rows = sequences if number is None else np.flatnonzero(owners == number)
         cosine = across[rows, rows]
-        others = within[np.ix_(rows, own)][own[None] != rows[:, None]]
+        others = within[np.ix_(rows, sequences)][sequences[None] != rows[:, None]]
         print(
             f"{'all' if number is None else lists[number][-30:]} | {len(rows)} | {cosine.mean():.3f} {cosine.min():.3f} | "
             f"{(nearest[rows] == rows).mean():.3f} | {(names[nearest[rows]] == names[rows]).mean():.3f} | "

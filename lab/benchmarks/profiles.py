@@ -170,10 +170,10 @@ def read(path: Path, truth: Truth) -> tuple[float, float, float]:
     before the read.
     """
     done = subprocess.run([sys.executable, "-c", CHILD, str(path)], capture_output=True, text=True, check=True)
-    found, cost = (line.split() for line in done.stdout.strip().splitlines()[-2:])
-    wrong = abs(float(found[1]) - truth.nanoseconds) > 1e-9 * truth.nanoseconds
-    if int(found[0]) != truth.launches or int(found[2]) != truth.left_out or wrong:
-        raise SystemExit(f"{path}: found {found}, there are {truth}")
+    sums, cost = (line.split() for line in done.stdout.strip().splitlines()[-2:])
+    wrong = abs(float(sums[1]) - truth.nanoseconds) > 1e-9 * truth.nanoseconds
+    if int(sums[0]) != truth.launches or int(sums[2]) != truth.left_out or wrong:
+        raise SystemExit(f"{path}: read {sums}, the file has {truth}")
     seconds, peak, least = map(float, cost)
     return seconds, peak, least
 

@@ -78,12 +78,12 @@ def amount(text: str) -> float:
 
 def values(path: Path) -> dict[str, float]:
     """Last value of each line `name = value` in a simulator's output, by name."""
-    found: dict[str, float] = {}
+    last: dict[str, float] = {}
     for line in path.read_text(errors="replace").splitlines():
         name, separator, value = line.partition(" = ")
         if separator:
-            found[name.strip()] = amount(value)
-    return found
+            last[name.strip()] = amount(value)
+    return last
 
 
 def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
@@ -104,13 +104,13 @@ def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
             text=True,
             check=True,
         )
-    found = {}
+    statistics = {}
     for table in done.stdout.split(RULE)[1:]:
         lines = [line for line in table.splitlines() if line.strip(",")]
         rows = [line for line in lines if line.startswith("app/")]
         if rows and not lines[0].startswith(("Accel-Sim-build", "GPGPU-Sim-build")):
-            found[lines[0].rstrip(",")] = amount(rows[-1].rsplit(",", 1)[1])
-    return found
+            statistics[lines[0].rstrip(",")] = amount(rows[-1].rsplit(",", 1)[1])
+    return statistics
 
 
 def name_of(regex: str) -> str:
@@ -127,11 +127,11 @@ def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
     """Compare every statistic that get_stats.py extracts between the full run and the sampled run of Accel-Sim."""
     stated = values(sampled)
     for regexes in sorted((tree / "util" / "job_launching" / "stats").glob("*.yml")):
-        truth, found = scraped(tree, full, regexes), scraped(tree, sampled, regexes)
+        truth, estimates = scraped(tree, full, regexes), scraped(tree, sampled, regexes)
         for regex, value in truth.items():
             name = name_of(regex)
             half = stated.get(f"kernelpoint_{COUNTERS.get(name, '?')}_half_width", math.nan)
-            yield Row(name, value, found.get(regex, math.nan), half)
+            yield Row(name, value, estimates.get(regex, math.nan), half)
 
 
 def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
@@ -151,20 +151,20 @@ def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
     tail = values(full)["gpu_tot_avg_power"]
     yield Row("gpu_tot_avg_power", tail, stated["gpu_tot_avg_power"], half)
     for name, each in watts.items():
-        own = stated.get(f"kernelpoint_avg_{name.removeprefix('gpu_avg_')}_half_width")
-        if own is not None and len(each) == len(samples):
+        half_width = stated.get(f"kernelpoint_avg_{name.removeprefix('gpu_avg_')}_half_width")
+        if half_width is not None and len(each) == len(samples):
             mean = sum(w * n for w, n in zip(each, samples, strict=True) if n) / sum(samples)
-            yield Row(name, mean, stated[name], own)
+            yield Row(name, mean, stated[name], half_width)
 
 
 def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
     """Statistics in the `*.stat.out` files of MacSim, by file and name."""
-    found = {}
+    statistics = {}
     for path in sorted(folder.glob("*.stat.out")):
         for line in path.read_text(errors="replace").splitlines():
             if parts := LETTERS.match(line):
-                found[path.name, parts[1]] = amount(parts[2])
-    return found
+                statistics[path.name, parts[1]] = amount(parts[2])
+    return statistics
 
 
 def of_macsim(full: Path, sampled: Path) -> Iterator[Row]:

@@ -228,14 +228,14 @@ def replay(options: argparse.Namespace, folder: Path) -> None:
     made = Replay(read_trace_list(trace_list), V100)
     opened = time.perf_counter() - started
     made.before(count - 1)  # reads the footprints
-    times, found = [], made.before(count - 1)
+    times, state = [], made.before(count - 1)
     for launch in generator(0, "walks").integers(count // 2, count, 20).tolist():
         started = time.perf_counter()
-        found = made.before(launch)
+        state = made.before(launch)
         times.append(1e3 * (time.perf_counter() - started))
     print(
         f"{count:,} launches: opened in {opened:.2f} s; a walk {statistics.median(times):.2f} ms, at most {max(times):.2f} ms; "
-        f"the last one has {len(found.touches):,} touches of {found.launches:,} launches; {made.memory / 2**20:.2f} MiB kept"
+        f"the last one has {len(state.touches):,} touches of {state.launches:,} launches; {made.memory / 2**20:.2f} MiB kept"
     )
 
 

@@ -144,9 +144,9 @@ def scalesim(folder: Path, **abilities: bool) -> Simulator:
     decode = importlib.import_module("decode")
     launches = decode.gemms()
     cycles = {
-        shape: decode.simulate({"name": "gemm", "shape": shape})["cycles"] for shape in {one["shape"] for one in launches}
+        shape: decode.simulate({"name": "gemm", "shape": shape})["cycles"] for shape in {gemm["shape"] for gemm in launches}
     }
-    return in_python(launches, [cycles[one["shape"]] for one in launches], **abilities)
+    return in_python(launches, [cycles[gemm["shape"]] for gemm in launches], **abilities)
 
 
 def scalesim_deterministic(folder: Path) -> Simulator:
@@ -163,13 +163,13 @@ def rows(names: Sequence[str], seeds: int) -> Iterator[tuple[Sequence[object], N
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             simulator = SIMULATORS[name](Path(folder))
-            total, found = simulator.total, []
+            total, runs = simulator.total, []
             for seed in range(seeds):
                 run = simulator.run(seed, Path(folder))
                 error = abs(run.estimate - total)
                 held = error <= run.half_width + 1e-9 * total
-                found.append((run.simulated, run.simulated, error / total, run.half_width / total, held))
-        yield (name,), found
+                runs.append((run.simulated, run.simulated, error / total, run.half_width / total, held))
+        yield (name,), runs
 
 
 def main() -> None:

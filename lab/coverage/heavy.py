@@ -93,8 +93,8 @@ def numbers(name: str, eps: float, seeds: int) -> Numbers:
     """
     for seed, (people, y, chosen) in zip(range(seeds), heavy(name), strict=False):
         run = people.run(ErrorBudget(eps), seed, cycles=y)
-        found = run.look.open_unit
-        multiple, likely = (found.times, found.probability) if found else (np.inf, 1.0)
+        open_unit = run.look.open_unit
+        multiple, likely = (open_unit.times, open_unit.probability) if open_unit else (np.inf, 1.0)
         held, seen = run.held(), bool(chosen[run.engine.drawn()].any())
         small = float(y[chosen].sum()) < multiple * float(y[~chosen].mean())
         yield held, run.spent, not held and not seen and small, seen, np.nan if seen else likely

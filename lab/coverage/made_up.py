@@ -30,15 +30,15 @@ def metadata(signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernel
         kernel: number of the kernel name of each launch.
         signature: number of the signature (kernel and shape), stored as the number of registers.
     """
-    one = np.ones(len(signature), dtype=np.int64)
+    ones = np.ones(len(signature), dtype=np.int64)
     names = Texts(tuple(f"kernel{k}" for k in range(kernels)), kernel.astype(np.int32))
-    shape = (grid.astype(np.int64), one, one, block * one, one, one, signature.astype(np.int64), 0 * one)
+    shape = (grid.astype(np.int64), ones, ones, block * ones, ones, ones, signature.astype(np.int64), 0 * ones)
     labels, label = Labels.of(names, np.stack(shape, axis=1))
     return Program(
         (len(signature),),
         labels=labels,
         label=label,
-        stream=0 * one,
+        stream=0 * ones,
         source="synthetic",
     )
 
@@ -192,17 +192,17 @@ def _experts(random: Random) -> Made:
 def _serving(random: Random) -> Made:
     """Chunks of prefill between steps of decode; attention takes as long as contexts of the batch are, which no shape tells."""
     prefill, decode = random.integers(0, 60, 40), random.integers(0, 60, 22)
-    base, found, factors = random.lognormal(2.3, 1.2, 60), [], []
+    base, signatures, factors = random.lognormal(2.3, 1.2, 60), [], []
     contexts = list(random.integers(50, 2000, 16))
-    while sum(map(len, found)) < LAUNCHES:
+    while sum(map(len, signatures)) < LAUNCHES:
         if random.random() < 0.12:
             contexts[int(random.integers(16))] = int(random.lognormal(6.0, 1.0))
-            found.append(prefill)
+            signatures.append(prefill)
             factors.append(np.ones(40))
         contexts = [c + 1 for c in contexts]
-        found.append(decode)
+        signatures.append(decode)
         factors.append(np.where(np.arange(22) % 6 == 2, 0.2 + np.mean(contexts) / 900.0, 1.0))
-    return np.concatenate(found)[:LAUNCHES], base, np.concatenate(factors)[:LAUNCHES]
+    return np.concatenate(signatures)[:LAUNCHES], base, np.concatenate(factors)[:LAUNCHES]
 
 
 def _waits(random: Random) -> Made:
@@ -228,18 +228,18 @@ def _tenants(random: Random) -> Made:
 
 def _lengths(random: Random) -> Made:
     """Steps of sequences padded to one of four lengths: a shape tells the padded one, some kernels follow the true one."""
-    steps, base, found, factors = (
+    steps, base, signatures, factors = (
         [random.integers(40 * b, 40 * b + 40, 70) for b in range(4)],
         random.lognormal(2.2, 1.0, 160),
         [],
         [],
     )
-    while sum(map(len, found)) < LAUNCHES:
+    while sum(map(len, signatures)) < LAUNCHES:
         length = float(np.clip(random.lognormal(0.0, 0.6), 0.2, 3.9))
         padded = int(length)
-        found.append(steps[padded])
+        signatures.append(steps[padded])
         factors.append(np.where(np.arange(70) % 4 == 0, length / (padded + 1.0), 1.0))
-    return np.concatenate(found)[:LAUNCHES], base, np.concatenate(factors)[:LAUNCHES]
+    return np.concatenate(signatures)[:LAUNCHES], base, np.concatenate(factors)[:LAUNCHES]
 
 
 FRESH: dict[str, Callable[[Random], Made]] = {

@@ -123,7 +123,7 @@ Rows = Iterator[tuple[Sequence[object], Numbers]]  # further labels of a row, an
 def held(people: Population, eps: float, options: Namespace) -> Rows:
     counter = options.counter
 
-    def one(seed: int) -> Sequence[float]:
+    def numbers_of(seed: int) -> Sequence[float]:
         run = people.run(ErrorBudget(eps, counter=counter), seed, (counter,))
         return (
             run.held(counter),
@@ -134,7 +134,7 @@ def held(people: Population, eps: float, options: Namespace) -> Rows:
             run.engine.looks,
         )
 
-    yield (), map(one, range(options.seeds))
+    yield (), map(numbers_of, range(options.seeds))
 
 
 def over_populations(table: Mapping[tuple[object, ...], np.ndarray]) -> None:
@@ -163,11 +163,11 @@ def over_populations(table: Mapping[tuple[object, ...], np.ndarray]) -> None:
 def looser(people: Population, eps: float, options: Namespace) -> Rows:
     tighter = dict(pairwise(options.budgets)).get(eps)
 
-    def one(seed: int) -> Sequence[float]:
+    def numbers_of(seed: int) -> Sequence[float]:
         loose, tight = (people.run(ErrorBudget(budget), seed).spent for budget in (eps, tighter))
         return (loose > tight * (1.0 + 1e-12),)
 
-    yield (), map(one, range(options.seeds if tighter else 0))
+    yield (), map(numbers_of, range(options.seeds if tighter else 0))
 
 
 def budget_of(eps: float, options: Namespace) -> ErrorBudget:
@@ -180,7 +180,7 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
     budget, names = budget_of(eps, options), tuple(people.values)
 
     @cache
-    def one(seed: int) -> Mapping[str, Sequence[float]]:
+    def numbers_of(seed: int) -> Mapping[str, Sequence[float]]:
         run = people.run(budget, seed, names)
         drawn, totals = run.engine.drawn(), {name: float(values.sum()) for name, values in run.values.items()}
         plan = Plan(Program((len(people.y),)), run.engine.sampling.design, {})
@@ -188,31 +188,31 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
 
         def numbers(name: str) -> Sequence[float]:
             width = run.look.estimates[name].relative_half_width
-            holds, known = np.isnan(width) or run.held(name), width <= WEAK
+            holds, narrow = np.isnan(width) or run.held(name), width <= WEAK
             limit = limits[name].at_most
             is_limited = bool(np.isfinite(limit))
             whole = totals.get(dict(AT_MOST).get(name, ""), np.nan)
-            numbers = len(drawn), holds, holds if known else np.nan, known, width, (run.values[name][drawn] != 0).sum()
+            numbers = len(drawn), holds, holds if narrow else np.nan, narrow, width, (run.values[name][drawn] != 0).sum()
             return *numbers, is_limited, totals[name] <= limit if is_limited else np.nan, limit / whole if whole else np.nan
 
         return {name: numbers(name) for name in names}
 
     for name in names:
-        yield (name,), (one(seed)[name] for seed in range(options.seeds))
+        yield (name,), (numbers_of(seed)[name] for seed in range(options.seeds))
 
 
 def stated_share(look: Look) -> float:
     """Largest share of the total that a run states for kinds of launches that were never sampled; 0 if all launches are
     sampled.
     """
-    found = (re.search(r"never sampled make up at most ([\d.e+-]+) %", line) for line in look.assumptions)
-    return max((float(match[1]) / 100.0 for match in found if match), default=0.0)
+    matches = (re.search(r"never sampled make up at most ([\d.e+-]+) %", line) for line in look.assumptions)
+    return max((float(match[1]) / 100.0 for match in matches if match), default=0.0)
 
 
 def planted(people: Population, eps: float, options: Namespace) -> Rows:
     y = people.y
 
-    def one(count: int, factor: float, seed: int) -> Sequence[float]:
+    def numbers_of(count: int, factor: float, seed: int) -> Sequence[float]:
         slow = people.every(count, count // 7)
         run = people.run(ErrorBudget(eps), seed, cycles=np.where(slow, factor * y, y))
         estimate, stated = run.look.estimates["cycles"], stated_share(run.look)
@@ -222,40 +222,40 @@ def planted(people: Population, eps: float, options: Namespace) -> Rows:
         return run.held(), within, part > stated and not slow[run.engine.drawn()].any(), part, stated
 
     for name, plant in PLANTS.items():
-        yield (name,), map(partial(one, *plant), range(options.seeds))
+        yield (name,), map(partial(numbers_of, *plant), range(options.seeds))
 
 
 def single(people: Population, eps: float, options: Namespace) -> Rows:
-    def one(seed: int) -> Sequence[float] | None:
-        if (found := people.run(ErrorBudget(eps), seed).look.open_unit) is None:
+    def numbers_of(seed: int) -> Sequence[float] | None:
+        if (open_unit := people.run(ErrorBudget(eps), seed).look.open_unit) is None:
             return None  # all is drawn
         truth = people.y.copy()
-        truth[found.unit] *= 2.0 * found.times
+        truth[open_unit.unit] *= 2.0 * open_unit.times
         run = people.run(ErrorBudget(eps), seed, cycles=truth)
-        breaks = found.unit in run.engine.drawn() or not run.held()
-        return found.times, 1.0 + eps * len(truth), found.probability, breaks
+        breaks = open_unit.unit in run.engine.drawn() or not run.held()
+        return open_unit.times, 1.0 + eps * len(truth), open_unit.probability, breaks
 
-    yield (), filter(None, map(one, range(options.seeds)))
+    yield (), filter(None, map(numbers_of, range(options.seeds)))
 
 
 def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
     budget = budget_of(eps, options)
-    known = {name: people.predictions[name] for name in budget.targets}
-    people, predicted, counts = replace(people, predictions=known), known["cycles"], (len(people.y),)
+    targets = {name: people.predictions[name] for name in budget.targets}
+    people, predicted, counts = replace(people, predictions=targets), targets["cycles"], (len(people.y),)
     host, config = HostInfo("none", launch_counts=counts, stateless=True), parse_config({"version": 1, "policy": "kernelpoint"})
 
-    def one(seed: int) -> Sequence[float]:
-        run = people.run(budget, seed, tuple(known))
+    def numbers_of(seed: int) -> Sequence[float]:
+        run = people.run(budget, seed, tuple(targets))
         design = people.design(budget, seed)
         setup = Setup(config, host, load_policy(config.policy), budget, "regression", Plan(Program(counts), design, {}))
-        rehearsed = rehearse(setup, made_up(known, design.labels, seed))
+        rehearsed = rehearse(setup, made_up(targets, design.labels, seed))
         launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
         cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
         ranges = [ranged(first, max(first, second)) for first, second, _ in (launches, cost)]
         within = [low <= taken <= high for (low, high), (*_, taken) in zip(ranges, (launches, cost), strict=True)]
         return *within, launches[2] / launches[0], cost[2] / cost[0], *ranges[0], launches[2]
 
-    yield (), map(one, range(options.seeds))
+    yield (), map(numbers_of, range(options.seeds))
 
 
 def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequence[float]:
@@ -365,7 +365,7 @@ def main() -> None:
         shown.columns,
         (
             ((people.name, text_of(eps), *label), numbers)
-            for people in (replace(one, assume=options.assume) for one in populations(options))
+            for people in (replace(base, assume=options.assume) for base in populations(options))
             for eps in options.budgets
             for label, numbers in shown.rows(people, eps, options)
         ),

@@ -57,7 +57,7 @@ def sampled(people: Population, design: Design) -> tuple[float, float]:
 def judged(people: Population, design: Design, seeds: int) -> Judged:
     """Harmonic mean of the cycle speedups, and mean absolute error, of samples of a design with different random numbers."""
     redrawn = (replace(design, u=permanent_random_numbers(seed, 0, len(people.y))) for seed in range(seeds))
-    speedups, errors = np.array([sampled(people, one) for one in redrawn]).T
+    speedups, errors = np.array([sampled(people, sample) for sample in redrawn]).T
     return float(1.0 / (1.0 / speedups).mean()), float(np.abs(errors).mean())
 
 
@@ -97,14 +97,14 @@ def sweep(budgets: Sequence[float], seeds: int) -> Iterator[tuple[Sequence[objec
     workloads = [population(name) for name in sorted(PROFILES)]
     for form in FORMS:
         for eps in budgets:
-            own = [judged(people, planned(form, people, eps), seeds) for people in workloads]
-            yield (form, text_of(eps)), own
-            pairs = zip(workloads, own, strict=True)
+            judgements = [judged(people, planned(form, people, eps), seeds) for people in workloads]
+            yield (form, text_of(eps)), judgements
+            pairs = zip(workloads, judgements, strict=True)
             yield (
                 ("  random at its speedup", text_of(eps)),
                 [judged(people, random_sample(people, speed), seeds) for people, (speed, _) in pairs],
             )
-    yield ("random, 0.1 % of the launches", "-"), [judged(one, random_sample(one, 1000.0), seeds) for one in workloads]
+    yield ("random, 0.1 % of the launches", "-"), [judged(people, random_sample(people, 1000.0), seeds) for people in workloads]
 
 
 def known_times(people: Population, noise: float) -> Population:
@@ -123,8 +123,8 @@ def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[f
     if method == "random":
         design = random_sample(people, 1.0 / by_times(people, eps, min(seeds, 5), "kernelpoint")[1])
     else:
-        told = np.asarray(people.predictions["cycles"].mean)
-        design = planned(method, replace(people, y=told), eps)
+        predicted = np.asarray(people.predictions["cycles"].mean)
+        design = planned(method, replace(people, y=predicted), eps)
     samples = (sampled(people, replace(design, u=permanent_random_numbers(s, 0, len(people.y)))) for s in range(seeds))
     speeds, errors = np.array(list(samples)).T
     return float((np.abs(errors) <= eps).mean()), float((1.0 / speeds).mean())
@@ -139,9 +139,9 @@ def times(budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES)
         noisy = [known_times(people, noise) for people in workloads]
         for method in TIMED:
             for eps in budgets:
-                found = [by_times(people, eps, seeds, method) for people in noisy]
+                shares = [by_times(people, eps, seeds, method) for people in noisy]
                 label = f"{100 * noise:g} %", method.partition(" (")[0], text_of(eps)
-                yield label, [(right, right, spent) for right, spent in found]
+                yield label, [(right, right, spent) for right, spent in shares]
 
 
 def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
@@ -150,7 +150,7 @@ def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
     stream, total = people.signature, people.y.sum()
     units = [np.flatnonzero(stream == s) for s in np.unique(stream)]
     for name, pick in (("first", 0.0), ("middle", 0.5), ("last", 1.0)):
-        chosen = np.sort([own[round(pick * (len(own) - 1))] for own in units])
+        chosen = np.sort([members[round(pick * (len(members) - 1))] for members in units])
         design = Design(stream, np.ones(len(units), np.int64), np.zeros(len(stream)), chosen=chosen)
         speed, error = sampled(people, design)
         yield (name,), [(len(units), 1.0 / speed, error, error * total / (total - LATENCY * len(stream)))]

@@ -54,12 +54,12 @@ def compare(run: Run, full: Run) -> None:
     """Print the subtotals of each level of ranges (phases, layers), and how many of the stated intervals contain those of the
     full run.
     """
-    found: dict[int, list[tuple[bool, float, float, float]]] = {}
+    checks: dict[int, list[tuple[bool, float, float, float]]] = {}
     for path, part in run.ranges.items():
         stated, truth = part.estimates["cycles"], full.ranges[path].estimates["cycles"].estimate
         off, width = abs(stated.estimate - truth), stated.half_width / stated.estimate
-        found.setdefault(path.count("/") + bool(path), []).append((off <= stated.half_width + 0.5, off / truth, width, width))
-    rows = (((depth, len(numbers)), numbers) for depth, numbers in sorted(found.items()))
+        checks.setdefault(path.count("/") + bool(path), []).append((off <= stated.half_width + 0.5, off / truth, width, width))
+    rows = (((depth, len(numbers)), numbers) for depth, numbers in sorted(checks.items()))
     print_table(["depth", "ranges"], {"held": share, "largest error": largest, "half-width": percent, "largest": largest}, rows)
 
 

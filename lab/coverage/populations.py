@@ -102,7 +102,7 @@ class Population(Launches):
     policies.
 
     Attributes:
-        known: names, shapes and traces of the launches, as input of KernelPoint's policy; None if the population has
+        program: names, shapes and traces of the launches, as input of KernelPoint's policy; None if the population has
             predictions.
         counters: true values of other counters, float64 [N] by name.
         predictions: prediction of each counter, or its mean; None: the policy runs without predictions.
@@ -110,7 +110,7 @@ class Population(Launches):
     """
 
     name: str = ""
-    known: Program | None = None
+    program: Program | None = None
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
     predictions: Mapping[str, Any] | None = None
     latency: float = 0.0
@@ -168,7 +168,7 @@ def _strata(people: Population, eps: float, confidence: float, counter: str) -> 
         return made[0]
 
     with mock.patch.object(shipped, "stratify", watch):
-        policy(ErrorBudget(eps, confidence, counter=counter), 0, people.assume).design(people.known)
+        policy(ErrorBudget(eps, confidence, counter=counter), 0, people.assume).design(people.program)
     return made[0]
 
 
@@ -242,9 +242,9 @@ def with_metadata(name: str, y: np.ndarray, light: Program) -> Population:
     return Population(y, light.names.numbers, light.signature, name, replace(light, measured=True))
 
 
-def with_traces(name: str, y: np.ndarray, known: Program, counters: Mapping[str, np.ndarray] | None = None) -> Population:
+def with_traces(name: str, y: np.ndarray, program: Program, counters: Mapping[str, np.ndarray] | None = None) -> Population:
     """Population of which the traces are known."""
-    return Population(y, known.names.numbers, known.stream_ids, name, known, counters or {})
+    return Population(y, program.names.numbers, program.stream_ids, name, program, counters or {})
 
 
 def _profile(name: str) -> Population:
@@ -282,8 +282,8 @@ def population(name: str) -> Population:
     if name == "simpletorch accelsim":
         return with_traces(name, *_simpletorch())
     if name in RUNS:
-        known, counters = full_run(name)
-        return with_traces(name, counters["cycles"], known, counters)
+        program, counters = full_run(name)
+        return with_traces(name, counters["cycles"], program, counters)
     return _profile(name)
 
 

@@ -66,11 +66,11 @@ def totals(people: Population, ranges: Ranges, eps: float, seed: int) -> tuple[n
     engine, count = run.engine, len(people.y)
     results = np.zeros(count, bool)
     results[engine.drawn()] = True
-    found = subtotals(
+    parts = subtotals(
         Tree(ranges.parents, ranges.of_launch), run.look.estimates["cycles"], engine.predict(np.arange(count))[:, 0],
         results, engine.unit_errors("cycles"), engine.has_bias,
     )  # fmt: skip
-    estimates, halves = (np.array([getattr(part, key) for part in found]) for key in ("estimate", "half_width"))
+    estimates, halves = (np.array([getattr(part, key) for part in parts]) for key in ("estimate", "half_width"))
     return estimates, halves, run.spent
 
 

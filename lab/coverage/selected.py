@@ -93,7 +93,7 @@ def run(selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndar
     return session.summary
 
 
-def one(
+def numbers_of(
     census: Program, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
 ) -> Sequence[float]:
     """Select launches to trace, make a sampled run of them, and return its numbers in the order of COLUMNS."""
@@ -146,7 +146,7 @@ def main() -> None:
     census = census_of(paths)
     model = spoiled(read_profile(options.model), census.names.numbers, options.spoil) if options.model else None
     print(f"{len(paths):,} launches, {sizes.sum() / 1e6:,.0f} MB, {cycles.sum():,.0f} cycles; spare {options.spare}")
-    of_budget = partial(one, census, cycles, sizes, model, options.spare)
+    of_budget = partial(numbers_of, census, cycles, sizes, model, options.spare)
     rows = (((text_of(eps),), map(partial(of_budget, eps), range(options.seeds))) for eps in options.budgets)
     print_table(["budget"], COLUMNS, rows)
 

@@ -54,7 +54,7 @@ class Replayed:
         lines = output.read_text(errors="replace").splitlines()
         full = [float(line.rpartition("=")[2].split()[-1]) for line in lines if line.startswith("gpu_sim_cycle")]
         results = {unit: result.counters for unit, result in load_run(journal).results.items() if unit < len(full)}
-        rows = np.array([(full[unit], found["cycles"], found["dram_reads"]) for unit, found in results.items()])
+        rows = np.array([(full[unit], counters["cycles"], counters["dram_reads"]) for unit, counters in results.items()])
         return cls(*rows.T)
 
 
@@ -72,7 +72,7 @@ def synthetic(count: int = 300) -> dict[str, Replayed]:
         "in proportion to reads, one sign, mean 2 %": busy * numbers.exponential(0.02, count),
         "10 % on a kernel of 5 %": 0.1 * kernel,
     }
-    found = {name: Replayed(cycles, cycles * (1.0 + error), 3.0 * busy * cycles) for name, error in errors.items()}
+    populations = {name: Replayed(cycles, cycles * (1.0 + error), 3.0 * busy * cycles) for name, error in errors.items()}
     short = np.where(numbers.random(count) < 0.9, 900.0, 90000.0)
     for name, lengths, cycles_off, part in (
         ("+- 30 cycles, nine of ten launches of 900, others of 90,000", short, 30.0, 0.0),
@@ -82,8 +82,8 @@ def synthetic(count: int = 300) -> dict[str, Replayed]:
         ("+- 30 cycles and 2 %, all of 900", np.full(count, 900.0), 30.0, 0.02),
     ):
         off = cycles_off * numbers.standard_normal(count) + part * lengths
-        found[name] = Replayed(lengths, lengths + off, np.zeros(count))
-    return found
+        populations[name] = Replayed(lengths, lengths + off, np.zeros(count))
+    return populations
 
 
 def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[float, float, int]:
@@ -104,12 +104,12 @@ def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[floa
         some = np.array(order[:n])
         absolute = np.full(len(some), EXPECTED_CYCLES)
         compared = Compared(kept[some], replayed[some], chances[some], spread[some], mean, count, absolute, total_variance)
-        found = replay_error(compared, CONFIDENCE)
-        enough = enough_validations(found, n, eps, CONFIDENCE, min(len(order), MOST_GROWTH * n))
+        error = replay_error(compared, CONFIDENCE)
+        enough = enough_validations(error, n, eps, CONFIDENCE, min(len(order), MOST_GROWTH * n))
         if extension == MOST_EXTENSIONS or enough == n:
             break
         n = enough
-    return float((replayed - kept).sum() / kept.sum()), abs(found.estimate) + found.half_width, n
+    return float((replayed - kept).sum() / kept.sum()), abs(error.estimate) + error.half_width, n
 
 
 def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:

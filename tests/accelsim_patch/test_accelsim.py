@@ -244,14 +244,14 @@ def with_power():
 
 
 def test_energy_of_a_launch_is_its_own_whatever_was_simulated_before(workload, scripted_plugin):
-    found = []
+    energies = []
     for wanted in ("3", "1 3"):
         text = script(workload, f"pass {wanted}\nreplay 3")
         code, _, err = run(PROGRAM, workload, "-kernel_sampling", text, *with_power(), plugin=scripted_plugin)
         assert code == 0 and err == ""
         last = Path(f"{text}.log").read_text().split("complete ")[-1].splitlines()[0].split()
-        found.append({name: float(value) for name, value in itertools.pairwise(last) if name.startswith("energy")})
-    alone, later = found
+        energies.append({name: float(value) for name, value in itertools.pairwise(last) if name.startswith("energy")})
+    alone, later = energies
     assert alone["energy"] == pytest.approx(later["energy"], rel=0.01) and alone["energy_ibp"] > 0.0
     for name in set(alone) - {"energy", "energy_staticp"}:  # which AccelWattch rounds in each sample
         assert alone[name] == pytest.approx(later[name], rel=1e-4, abs=1e-12), name

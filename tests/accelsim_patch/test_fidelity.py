@@ -77,12 +77,12 @@ def replayed(replay: Replay, launch: int) -> str:
 def test_a_run_that_goes_on_from_replay_meets_what_the_full_run_meets(trace_list, scripted_plugin, full, replay, cut):
     rest = [launch for launch in EVERY if launch >= cut]
     log = logged(trace_list, replayed(replay, cut) + f"pass {' '.join(map(str, rest))}", scripted_plugin)
-    own, found = results(full), results(log)
-    assert sorted(found) == rest
+    whole, continued = results(full), results(log)
+    assert sorted(continued) == rest
     for launch in rest:
         for counter in COUNTERS:
-            assert found[launch][counter] == own[launch][counter], (launch, counter)
-        assert found[launch]["cycles"] == pytest.approx(own[launch]["cycles"], rel=0.01), launch
+            assert continued[launch][counter] == whole[launch][counter], (launch, counter)
+        assert continued[launch]["cycles"] == pytest.approx(whole[launch]["cycles"], rel=0.01), launch
 
 
 def test_a_launch_takes_the_same_cycles_in_any_order_and_alone(trace_list, scripted_plugin, replay):

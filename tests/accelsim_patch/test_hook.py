@@ -106,11 +106,11 @@ def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulato
 def test_a_counter_of_which_too_little_is_known_does_not_stand_under_its_own_name(simulator, workload):
     run = simulator.run(workload, "pass 1 3\nbound l2_misses 0.26\nbound l2_accesses 0.24")
     lines = run.out.split(f"kernel_name = {TOTAL}")[2].splitlines()
-    found = {name.strip(): value.strip() for name, value in (line.split("=") for line in lines if "=" in line)}
-    assert found["L2_total_cache_accesses"] == "680" and found["total dram reads"] == "4"
-    assert found["L2_total_cache_misses"] == "nan", "its half-width is above a quarter of it"
-    assert found["total dram writes"] == "nan", "no simulated launch has written, the others may"
-    assert "kernelpoint_dram_writes" not in found and "kernelpoint_dram_reads" in found
+    printed = {name.strip(): value.strip() for name, value in (line.split("=") for line in lines if "=" in line)}
+    assert printed["L2_total_cache_accesses"] == "680" and printed["total dram reads"] == "4"
+    assert printed["L2_total_cache_misses"] == "nan", "its half-width is above a quarter of it"
+    assert printed["total dram writes"] == "nan", "no simulated launch has written, the others may"
+    assert "kernelpoint_dram_writes" not in printed and "kernelpoint_dram_reads" in printed
     (loose,) = run.lines("kernelpoint: nan, half-width above 25 %")
     (unseen,) = run.lines("kernelpoint: nan, not met by any simulated launch")
     assert "l2_misses" in loose.split() and "dram_writes" in unseen.split() and "l2_accesses" not in loose + unseen
@@ -138,14 +138,14 @@ def test_blocks_of_skipped_launches_carry_on_the_totals_up_to_the_estimate(simul
 
 def rows(text, key):
     """Rows of upstream's scripts with -k -K: differences of a running total from one kernel_name to the next."""
-    found, last, previous = [], 0.0, False
+    differences, last, previous = [], 0.0, False
     for block in text.split("kernel_name = ")[1:]:
         values = [float(line.split("=")[1]) for line in block.splitlines() if line.startswith(f"{key} =")]
         if values:
-            found.append((block.splitlines()[0].strip(), values[-1] - (last if previous else 0.0)))
+            differences.append((block.splitlines()[0].strip(), values[-1] - (last if previous else 0.0)))
             last = values[-1]
         previous = bool(values)
-    return found
+    return differences
 
 
 def test_rows_of_the_scripts_are_the_launches_that_count_each_whole_and_the_total(simulator, workload):
@@ -158,10 +158,10 @@ def test_rows_of_the_scripts_are_the_launches_that_count_each_whole_and_the_tota
         "L2_total_cache_accesses": [300, 4, 8, None],
         "kernel_launch_uid": [1, 1, 1, 6],
     }.items():
-        found = rows(run.out, key)
-        found = [*found[:3], found[-1]]  # the scripted plugin takes launch 1 for one of an earlier process
-        assert [name for name, _ in found] == names
-        for (_, row), amount in zip(found, amounts, strict=True):
+        read = rows(run.out, key)
+        read = [*read[:3], read[-1]]  # the scripted plugin takes launch 1 for one of an earlier process
+        assert [name for name, _ in read] == names
+        for (_, row), amount in zip(read, amounts, strict=True):
             assert row == amount or (amount is None and row == float(run.values(key)[-1])), key
 
 
@@ -185,10 +185,10 @@ def test_each_regex_that_upstream_ships_finds_a_line_of_the_final_block(simulato
     for path in files:
         kinds = yaml.safe_load(path.read_text())
         for regex in (regex for kind in kinds.values() for regex in kind):
-            found = [match for match in map(re.compile(regex).search, block) if match]
-            assert found, regex
+            matches = [match for match in map(re.compile(regex).search, block) if match]
+            assert matches, regex
             # The regex of L2_BW captures nothing, of the simulator's own lines neither.
-            assert re.match(r"(nan|\d|$)", found[-1].group(1).strip()), regex
+            assert re.match(r"(nan|\d|$)", matches[-1].group(1).strip()), regex
 
 
 def test_a_launch_that_another_process_simulated_has_its_own_counters(simulator, workload):
@@ -236,9 +236,9 @@ def test_ratios_are_printed_with_their_bounds(simulator, workload):
 
 def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workload):
     run = simulator.run(workload, "pass 3 5\ninterval 50\nstop 3 100")
-    told = run.calls("progress")
-    assert [call[3] for call in told] == ["50", "100"], "none after the stop, none for the short launch"
-    assert told[-1][5:10:2] == ["100", "92", "300"], "issued, completed, all"
+    calls = run.calls("progress")
+    assert [call[3] for call in calls] == ["50", "100"], "none after the stop, none for the short launch"
+    assert calls[-1][5:10:2] == ["100", "92", "300"], "issued, completed, all"
     complete = run.calls("complete")
     assert complete[0][1:6] == ["3", "flags", "1", "cycles", "108"]
     assert complete[1][1:4] == ["5", "flags", "0"]
@@ -248,8 +248,8 @@ def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workl
 def test_blocks_of_skipped_launches_do_not_carry_what_a_stopped_launch_had_left_to_do(simulator, workload):
     run = simulator.run(workload, "pass 3 5\ninterval 50\nstop 3 100\nwhole 3 308 19200\nestimate 100 10", *ROWS)
     simulated = int(run.values("gpu_tot_sim_cycle")[3])
-    left = 308 - 108
-    expected = [simulated + left + 100 * others for others in (1, 2, 3, 4)]
+    rest = 308 - 108
+    expected = [simulated + rest + 100 * others for others in (1, 2, 3, 4)]
     assert [int(total) for total in run.values("gpu_tot_sim_cycle")[4:]] == [*expected, expected[-1]]
     assert [int(cycles) for cycles in run.values("gpu_sim_cycle")[2:6]] == [100] * 4
 
@@ -341,6 +341,6 @@ def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, wo
 def test_a_failed_assertion_of_the_simulator_is_told_before_the_process_ends(simulator, workload):
     run = simulator.run(workload, "pass 0 2 4", "-assert_in", "3")
     assert run.code == -6 and [call[1] for call in run.calls("complete")] == ["0"]
-    (told,) = run.calls("abort")
-    assert told[1] == "2" and " ".join(told).endswith("the simulator ended in it: an assertion failed")
+    (words,) = run.calls("abort")
+    assert words[1] == "2" and " ".join(words).endswith("the simulator ended in it: an assertion failed")
     assert "goes on without it" in run.err

@@ -58,7 +58,7 @@ def begin(workload: Path, folder: Path) -> subprocess.Popen:
     return start(PROGRAM, folder / "kernelslist.g", *SMALL, *SAMPLED, plugin=PLUGIN)
 
 
-def told(folder: Path) -> tuple[dict[int, dict[str, float]], SummaryRecord]:
+def outcome(folder: Path) -> tuple[dict[int, dict[str, float]], SummaryRecord]:
     """Results by launch, and the summary, of a run that is over."""
     run = load_run(folder / "run.kpjournal")
     return {record.launch: record.counters for record in run.results.values()}, list(run.of(SummaryRecord))[-1]
@@ -99,8 +99,8 @@ def test_kills_at_random_moments_change_neither_results_nor_estimate(workload, t
     began = time.monotonic()  # a second run, with everything cached, for its length
     assert begin(workload, tmp_path / "again").wait(timeout=600) == 0
     length = time.monotonic() - began
-    expected = told(whole)
-    assert told(tmp_path / "again") == expected
+    expected = outcome(whole)
+    assert outcome(tmp_path / "again") == expected
     rows, total = rows_of(whole)
     assert rows == total
     while kills < KILLS:
@@ -109,7 +109,7 @@ def test_kills_at_random_moments_change_neither_results_nor_estimate(workload, t
             process.kill()
             kills += 1
         assert process.wait(timeout=600) == 0
-        assert told(folder) == expected, folder.name
+        assert outcome(folder) == expected, folder.name
         assert totals(folder) == totals(whole), folder.name
         called = labels(folder)
         assert called == {launch: "0" if launch in expected[0] else "1" for launch in called}, folder.name

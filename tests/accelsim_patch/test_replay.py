@@ -32,7 +32,7 @@ def replaying(*passes: list[int]) -> str:
         lines += [
             f"leaves {launch} {address} {sectors} {stored} {filled} 0" for address, sectors, stored, filled in touches(launch)
         ]
-    return "\n".join([*lines, *("pass " + " ".join(map(str, one)) for one in passes)])
+    return "\n".join([*lines, *("pass " + " ".join(map(str, launches)) for launches in passes)])
 
 
 def results(run: Run) -> dict[str, list[str]]:
@@ -117,16 +117,16 @@ def test_the_row_of_what_was_read_last_is_open(simulator, timed_list: Path):
     # of the four lines of launch 4 all but the last are in the L2, so its time is that of one bank
     there = [f"leaves 0 {FIRST + KERNEL + LINE * line} 3 0 3 1" for line in range(3)]
 
-    def cycles(*left: str) -> int:
-        run = simulator.run(timed_list, "\n".join(["replay", *there, *left, "pass 4"]), *TIMED)
+    def cycles(*leaves: str) -> int:
+        run = simulator.run(timed_list, "\n".join(["replay", *there, *leaves, "pass 4"]), *TIMED)
         words = results(run)["4"]
         return int(words[words.index("cycles") + 1])
 
-    own, other = (f"leaves 0 {FIRST + row * 1024 + LINE} 1 0 1 0" for row in (2, 8))
+    same, other = (f"leaves 0 {FIRST + row * 1024 + LINE} 1 0 1 0" for row in (2, 8))
     stored, copied = (f"leaves 0 {FIRST + 2 * 1024 + LINE} 1 {how}" for how in ("1 1 0", "0 1 1"))
-    assert cycles(own) < cycles() < cycles(other)
-    assert cycles(other, own) == cycles(own), "the last read counts"
-    assert cycles(own, other, own) == cycles(other), "the L2 has it already"
+    assert cycles(same) < cycles() < cycles(other)
+    assert cycles(other, same) == cycles(same), "the last read counts"
+    assert cycles(same, other, same) == cycles(other), "the L2 has it already"
     assert cycles(stored) == cycles() == cycles(copied), "nothing was read"
 
 

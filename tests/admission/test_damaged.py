@@ -393,7 +393,7 @@ def judged(path, capsys):
     return end.value.exit_code, record
 
 
-def told(record):
+def words_of(record):
     return " ".join([record.get("error", ""), *(finding["sentence"] for finding in record["findings"])])
 
 
@@ -425,7 +425,7 @@ def test_a_damaged_list_is_refused_or_named(name, tmp_path, capsys):
     for path, content in files.items():
         write(tmp_path / path, content)
     code, record = judged(tmp_path, capsys)
-    assert code > 0 and word in told(record), record
+    assert code > 0 and word in words_of(record), record
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -433,7 +433,7 @@ def test_a_damaged_profile_or_output_is_refused_or_named(name, tmp_path, capsys)
     content, word = FILES[name]
     write(tmp_path / name, content)
     code, record = judged(tmp_path / name, capsys)
-    assert code > 0 and word in told(record) and "\n" not in record.get("error", ""), record
+    assert code > 0 and word in words_of(record) and "\n" not in record.get("error", ""), record
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -441,4 +441,4 @@ def test_a_damaged_export_is_refused_or_named(name, tmp_path, capsys):
     parts, word = EXPORTS[name]
     nsys(tmp_path / name, **parts)
     code, record = judged(tmp_path / name, capsys)
-    assert code > 0 and word in told(record), record
+    assert code > 0 and word in words_of(record), record

@@ -35,10 +35,10 @@ def folder_of(tmp_path, traces, list_text=None, names=None):
     return tmp_path
 
 
-def found(folder, architecture=0):
+def by_kind(folder, architecture=0):
     listed = read_trace_list(folder)
     scan = scan_launches(listed.traces, ArtefactCache(folder / "cache"))
-    return {one.kind: one for one in findings_of(ListFiles(listed.with_contents_of(scan), architecture))}
+    return {finding.kind: finding for finding in findings_of(ListFiles(listed.with_contents_of(scan), architecture))}
 
 
 ZERO = [line.replace("0x7f3000200000 4", "0x0 0") for line in WARP]
@@ -85,25 +85,25 @@ DAMAGED = {
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_list_has_no_finding(tmp_path, name):
-    assert found(folder_of(tmp_path, SOUND[name])) == {}
+    assert by_kind(folder_of(tmp_path, SOUND[name])) == {}
 
 
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_list_is_named_by_its_kind_alone(tmp_path, kind):
-    assert set(found(folder_of(tmp_path, *ODD[kind]))) == {kind}
+    assert set(by_kind(folder_of(tmp_path, *ODD[kind]))) == {kind}
 
 
 @pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.parametrize(("sound_traces", "outcome"), [(3, Effect.WITHDRAWS), (150, Effect.NAMED)])
 def test_a_damaged_trace_is_found_and_many_take_the_bound(tmp_path, kind, sound_traces, outcome):
-    findings = found(folder_of(tmp_path, [*[sound()] * sound_traces, DAMAGED[kind]]))
+    findings = by_kind(folder_of(tmp_path, [*[sound()] * sound_traces, DAMAGED[kind]]))
     assert set(findings) == {kind} and findings[kind].outcome is outcome
     assert findings[kind].what.startswith(f"1 of {sound_traces + 1} launches") and findings[kind].place.endswith("g")
 
 
 def test_traces_without_a_cta_cannot_meet_a_budget(tmp_path):
     empty = small_trace("", GRID)
-    findings = found(folder_of(tmp_path, [sound(), *[empty] * 11]))
+    findings = by_kind(folder_of(tmp_path, [sound(), *[empty] * 11]))
     assert findings["unreadable"].outcome is Effect.BUDGET_CANNOT_BE_MET and findings["unreadable"].launches == pytest.approx(
         11 / 12
     )
@@ -111,8 +111,8 @@ def test_traces_without_a_cta_cannot_meet_a_budget(tmp_path):
 
 def test_code_that_is_newer_than_the_configuration_is_named(tmp_path):
     folder = folder_of(tmp_path, [sound(**{"binary version": "86"})] * 2)
-    assert "sm_86; the configuration is for sm_70" in found(folder, 70)["newer-code"].what
-    assert found(folder, 86) == {} and found(folder, 0) == {}
+    assert "sm_86; the configuration is for sm_70" in by_kind(folder, 70)["newer-code"].what
+    assert by_kind(folder, 86) == {} and by_kind(folder, 0) == {}
 
 
 TWO = [f"kernel-{n}-ctx_0x{context}.traceg" for context in ("55d0", "7a10") for n in (1, 2, 3)]
@@ -133,13 +133,13 @@ def test_a_folder_of_two_contexts_is_refused_with_both_lists(tmp_path):
 def test_a_list_of_one_context_beside_traces_of_another_is_refused_unless_it_is_called_so(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "\n".join(TWO[:3]) + "\n", TWO)
     listed = ListFiles(read_trace_list(folder / "kernelslist.g"))
-    one = {one.kind: one for one in findings_of(listed)}["several-contexts"]
-    assert one.outcome is Effect.REFUSES and one.launches == 0.5 and "kernelslist_ctx_0x7a10.g" in one.what
+    finding = {finding.kind: finding for finding in findings_of(listed)}["several-contexts"]
+    assert finding.outcome is Effect.REFUSES and finding.launches == 0.5 and "kernelslist_ctx_0x7a10.g" in finding.what
     (folder / "kernelslist_ctx_0x55d0.g").write_text("\n".join(TWO[:3]) + "\n")
     assert findings_of(ListFiles(read_trace_list(folder / "kernelslist_ctx_0x55d0.g"))) == []
     both = folder / "both.g"
     both.write_text("\n".join(TWO) + "\n")
-    assert {one.kind for one in findings_of(ListFiles(read_trace_list(both)))} >= {"several-contexts"}
+    assert {finding.kind for finding in findings_of(ListFiles(read_trace_list(both)))} >= {"several-contexts"}
 
 
 def test_the_only_list_of_a_context_stands_for_its_folder(tmp_path):
@@ -154,7 +154,7 @@ def test_a_folder_of_ranks_is_refused_with_the_folders_that_have_lists_and_a_com
     folder_of(tmp_path / "rank0", [sound()], "kernel-1.traceg\n")
     folder_of(tmp_path / "rank1", [sound()])
     with pytest.raises(TraceError, match=r"2 folders with traces in it \(rank0, rank1\)") as refusal:
-        found(tmp_path)
+        by_kind(tmp_path)
     assert f"`kernelpoint plan {tmp_path}/rank0`" in str(refusal.value)
 
 
@@ -163,12 +163,12 @@ def test_a_folder_of_many_ranks_is_refused_in_one_short_message(tmp_path):
         (tmp_path / f"rank{rank:02}").mkdir()
         folder_of(tmp_path / f"rank{rank:02}", [sound()])
     with pytest.raises(TraceError, match=r"20 folders with traces in it \(rank00, .*, rank07 and 12 more\)"):
-        found(tmp_path)
+        by_kind(tmp_path)
 
 
 def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "kernel-1.traceg\nkernel-2.traceg\nkernel-5.traceg\n")
-    findings = {one.kind: one for one in findings_of(ListFiles(read_trace_list(folder)))}
+    findings = {finding.kind: finding for finding in findings_of(ListFiles(read_trace_list(folder)))}
     assert findings["not-in-list"].launches == 0.5 and findings["gaps"].launches == pytest.approx(0.4)
     assert findings["not-in-list"].place == str(folder / "kernel-3.traceg"), "the first trace beside the list"
     assert findings["gaps"].place == "launch 3", "the first number that the list lacks"
@@ -176,7 +176,7 @@ def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
 
 def test_launches_that_share_a_trace_leave_no_gap_in_the_numbers(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 3, "kernel-1.traceg\nkernel-1.traceg\nkernel-3.traceg\n")
-    assert "gaps" not in {one.kind for one in findings_of(ListFiles(read_trace_list(folder)))}
+    assert "gaps" not in {finding.kind for finding in findings_of(ListFiles(read_trace_list(folder)))}
 
 
 def test_absolute_and_dotted_names_are_read_and_named_also_after_a_move(tmp_path):
@@ -185,7 +185,7 @@ def test_absolute_and_dotted_names_are_read_and_named_also_after_a_move(tmp_path
     listed = read_trace_list(folder)
     assert [path.rpartition("/")[2] for path in listed.traces] == [f"kernel-{n}.traceg" for n in (1, 2, 3, 4)]
     assert listed.numbers.tolist() == [1, 2, 3, 4]
-    assert found(folder)["names-not-read"].what.startswith("3 lines")
+    assert by_kind(folder)["names-not-read"].what.startswith("3 lines")
 
 
 def test_an_absolute_name_never_leads_out_of_the_lists_folder(tmp_path):
@@ -211,7 +211,7 @@ def test_gzip_traces_are_read_like_plain_ones(tmp_path, members):
     packed.write_bytes(b"".join(gzip.compress(text[at : at + size]) for at in range(0, len(text), size)))
     assert fields_of(scan_trace(plain)) == fields_of(scan_trace(packed))
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\nkernel-2.traceg.gz\n")
-    assert set(found(tmp_path)) == {"container"}
+    assert set(by_kind(tmp_path)) == {"container"}
 
 
 @pytest.mark.parametrize("cut", [1, 9, 60])
@@ -253,7 +253,7 @@ NUMBERS = [
 @pytest.mark.parametrize("field", NUMBERS)
 def test_text_where_a_header_has_a_number_is_refused_also_beside_an_equal_trace(tmp_path, field):
     folder = folder_of(tmp_path, [sound(), sound(**{field: "legacy"})])
-    case = found(folder)["unreadable"]
+    case = by_kind(folder)["unreadable"]
     assert f"kernel-2.traceg:{2 + NUMBERS.index(field)}: expected '-{field} = " in case.place
     assert case.place.endswith(f"found '-{field} = legacy'")
 
@@ -286,14 +286,14 @@ def test_a_list_with_a_byte_order_mark_is_refused_because_the_simulator_passes_o
     folder = folder_of(tmp_path, [sound()] * 200)
     lines = b"".join(b"kernel-%d.traceg\n" % n for n in range(1, 201))
     (folder / "kernelslist.g").write_bytes(b"\xef\xbb\xbf" + first + lines)
-    assert found(folder)["byte-order-mark"].outcome is Effect.REFUSES
+    assert by_kind(folder)["byte-order-mark"].outcome is Effect.REFUSES
 
 
 def test_a_list_in_another_order_than_the_tracers_is_named_unless_it_repeats_traces(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 3, "kernel-2.traceg\nkernel-3.traceg\nkernel-1.traceg\n")
-    assert found(folder)["unordered"].place.endswith("kernel-3.traceg")
+    assert by_kind(folder)["unordered"].place.endswith("kernel-3.traceg")
     (folder / "kernelslist.g").write_text("kernel-1.traceg\nkernel-2.traceg\nkernel-3.traceg\n" * 2)
-    assert found(folder) == {}
+    assert by_kind(folder) == {}
 
 
 def list_of(*numbers):
@@ -305,7 +305,7 @@ def list_of(*numbers):
 def test_a_trace_that_stands_for_a_missing_one_is_named_with_its_share(tmp_path, numbers, is_beside):
     there = [1, 2, 3, 4, 5, 6] if is_beside else [1, 2, 3, 5, 6]
     names = [f"kernel-{number}.traceg" for number in there]
-    case = found(folder_of(tmp_path, [sound()] * len(there), list_of(*numbers), names))["repeated-for-missing"]
+    case = by_kind(folder_of(tmp_path, [sound()] * len(there), list_of(*numbers), names))["repeated-for-missing"]
     assert case.effect is Effect.NAMED and case.launches == pytest.approx(1 / 6) and case.time == pytest.approx(1 / 6)
     assert case.place.endswith(f"kernel-{numbers[3]}.traceg")
 
@@ -318,4 +318,4 @@ def test_replays_of_a_graph_stand_for_no_missing_trace(tmp_path, numbers):
     there = sorted(set(numbers))
     names = [f"kernel-{number}.traceg" for number in there]
     folder = folder_of(tmp_path, [sound()] * len(there), list_of(*numbers), names)
-    assert "repeated-for-missing" not in found(folder)
+    assert "repeated-for-missing" not in by_kind(folder)

@@ -24,8 +24,8 @@ def sound(count=200):
     return [(f"k{i % 3}", 1000 + 10_000 * i, 5000.5 + i, 7, i + 1) for i in range(count)]
 
 
-def found(profile):
-    return {one.kind: one for one in findings_of(profile)}
+def by_kind(profile):
+    return {finding.kind: finding for finding in findings_of(profile)}
 
 
 def test_a_sound_profile_has_no_finding():
@@ -49,25 +49,25 @@ DAMAGES = {
 @pytest.mark.parametrize(("every", "outcome"), [(4, Effect.REFUSES), (150, Effect.NAMED)])
 def test_durations_that_cannot_be_are_named_and_large_shares_refused(kind, every, outcome):
     rows = changed(sound(), lambda i: i % every == every // 2, **DAMAGES[kind])
-    one = found(profile_of(rows))[kind]
-    assert "made.csv: launch" in one.place and one.remedy
-    assert one.outcome is (Effect.REFUSES if kind == "overlapping-durations" else outcome)
+    finding = by_kind(profile_of(rows))[kind]
+    assert "made.csv: launch" in finding.place and finding.remedy
+    assert finding.outcome is (Effect.REFUSES if kind == "overlapping-durations" else outcome)
 
 
 def test_times_in_whole_microseconds_are_named_for_what_they_are():
     rows = [("k", 1000 * i, 1000.0 * (i % 3), 7, i) for i in range(1, 300)]
-    assert found(profile_of(rows))["whole-microseconds"].outcome is Effect.NAMED
+    assert by_kind(profile_of(rows))["whole-microseconds"].outcome is Effect.NAMED
     rows = changed(sound(), lambda i: i % 2 == 0, duration=0.0, start=0)
-    assert found(profile_of(rows))["zero-durations"].outcome is Effect.REFUSES
+    assert by_kind(profile_of(rows))["zero-durations"].outcome is Effect.REFUSES
 
 
 def test_streams_and_nodes_of_graphs_may_overlap():
     rows = [("k", 1000 + 100 * i, 5000.0, i % 50, i + 1) for i in range(200)]
-    assert "overlapping-durations" not in found(profile_of(rows))
+    assert "overlapping-durations" not in by_kind(profile_of(rows))
     rows = [("k", 1000 + 100 * i, 5000.0, 7, 1 + i // 20) for i in range(200)]
     profile = profile_of(rows)
     assert in_graphs(profile).all()
-    assert set(found(profile)) == {"graph-replays"}
+    assert set(by_kind(profile)) == {"graph-replays"}
 
 
 NAMES = {
@@ -97,9 +97,9 @@ def test_kernels_of_communication_are_known_by_their_library(name):
 def test_communication_is_said_with_its_share_of_the_time_and_left_out_by_compare():
     rows = changed(sound(), lambda i: i % 10 == 0, name="void deep_ep::internode::dispatch<false, 3>(...)")
     profile = profile_of(rows)
-    one = found(profile)["communication"]
-    assert "DeepEP" in one.what and one.launches == pytest.approx(0.1) and one.time == pytest.approx(0.1, abs=0.01)
-    assert one.outcome is Effect.NAMED and profile.without_communication().size == 180
+    finding = by_kind(profile)["communication"]
+    assert "DeepEP" in finding.what and finding.launches == pytest.approx(0.1) and finding.time == pytest.approx(0.1, abs=0.01)
+    assert finding.outcome is Effect.NAMED and profile.without_communication().size == 180
 
 
 def kernels(path, rows, graphs=()):
@@ -127,7 +127,7 @@ def test_launches_of_two_processes_stand_one_process_after_the_other(tmp_path):
     rows = [(1000 * i + p, 1000 * i + p + 400, p << 24, i, None) for i in range(1, 6) for p in (1, 2)]
     profile = read_profile(kernels(tmp_path / "two.sqlite", rows))
     assert profile.start.tolist() == [1000 * i + p for p in (1, 2) for i in range(1, 6)]
-    assert found(profile)["processes"].what == "launches of 2 processes"
+    assert by_kind(profile)["processes"].what == "launches of 2 processes"
 
 
 def test_a_refusal_has_a_line_for_each_finding_and_says_how_to_go_on():

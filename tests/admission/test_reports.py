@@ -65,8 +65,8 @@ def test_a_report_is_judged_by_its_exit_code_and_kinds(reports, case, capsys):
         check([reports / case], ["v100"], None, True)
     (record,) = json.loads(capsys.readouterr().out)
     assert end.value.exit_code == code, record
-    found = {one["kind"] for one in record["findings"]}
-    assert found == wanted if isinstance(wanted, set) else wanted in record["error"]
+    kinds = {finding["kind"] for finding in record["findings"]}
+    assert kinds == wanted if isinstance(wanted, set) else wanted in record["error"]
 
 
 def totals(folder, tmp_path, **keys):
@@ -94,7 +94,7 @@ def test_zero_addresses_take_the_bound_and_the_word_exact(reports, tmp_path):
     said = []
     _, summary = totals(reports / "c10_addresses_all_zero", tmp_path, log=said.append)
     assert summary.bound_scope == "nothing" and summary.half_width is None and not summary.met
-    assert [one.kind for one in summary.findings] == ["zero-addresses"]
+    assert [finding.kind for finding in summary.findings] == ["zero-addresses"]
     assert np.isnan(summary.counters["cycles"].half_width)
     assert not any("exact" in line for line in said) and any("zero-addresses" in line for line in said)
 

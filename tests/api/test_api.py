@@ -24,10 +24,10 @@ def runs(traces, tmp_path_factory):
 
 
 def test_a_simulation_writes_over_no_configuration_of_the_user(runs, traces, tmp_path):
-    own = tmp_path / "kernelpoint.yaml"
-    own.write_text("mine")
+    configuration = tmp_path / "kernelpoint.yaml"
+    configuration.write_text("mine")
     kp.simulate(traces, tmp_path / "kernelpoint.kpjournal", policy="all")
-    assert own.read_text() == "mine"
+    assert configuration.read_text() == "mine"
 
 
 def test_every_name_that_is_offered_exists_and_completion_shows_no_other():

@@ -54,16 +54,16 @@ def test_the_records_are_those_of_the_program(traces, tmp_path, keys):
 
 def test_an_interrupted_run_keeps_its_results_and_either_goes_on(traces, tmp_path, monkeypatch):
     whole = kp.simulate(traces, tmp_path / "whole.kpjournal", policy="random", error_budget=BUDGET)
-    walk, left, lines = _native.fast_model.Walk, iter(range(8)), []
+    walk, before_interrupt, lines = _native.fast_model.Walk, iter(range(8)), []
 
     class Interrupted(walk):
         def simulate(self, *given):
-            if next(left, None) is None:
+            if next(before_interrupt, None) is None:
                 raise KeyboardInterrupt
             return super().simulate(*given)
 
     for number, go_on in enumerate((kp.simulate, by_program)):
-        journal, left = tmp_path / f"{number}.kpjournal", iter(range(8))
+        journal, before_interrupt = tmp_path / f"{number}.kpjournal", iter(range(8))
         monkeypatch.setattr(_native.fast_model, "Walk", Interrupted)
         with pytest.raises(KeyboardInterrupt):
             kp.simulate(traces, journal, policy="random", log=lines.append, error_budget=BUDGET)

@@ -19,10 +19,10 @@ def test_the_bound_of_a_sampled_run_contains_the_total_of_all_gemms(tmp_path):
     pytest.importorskip("onnx")
     decode = module_of(DECODE)
     launches, simulator = decode.gemms(), decode.OnnxIm(PROGRAM, CHECKOUT)
-    cycles = {shape: simulator.simulate(shape)["cycles"] for shape in {one["shape"] for one in launches}}
+    cycles = {shape: simulator.simulate(shape)["cycles"] for shape in {gemm["shape"] for gemm in launches}}
     keys = {"version": 1, "policy": "kernelpoint", "journal": str(tmp_path / "run.kpjournal")}
     with kp.host(keys, launches, stateless=True, log=lambda line: None) as run:
         for launch in run:
             run.result(launch, **simulator.simulate(launches[launch]["shape"]))
     assert run.summary.simulated < 0.1 * len(launches)
-    assert abs(run.summary.estimate - sum(cycles[one["shape"]] for one in launches)) <= run.summary.half_width
+    assert abs(run.summary.estimate - sum(cycles[gemm["shape"]] for gemm in launches)) <= run.summary.half_width

@@ -41,7 +41,7 @@ def simulated(run, cycles):
 def test_described_launches_take_few_simulations_and_the_bound_contains_the_total(tmp_path, cost):
     described, cycles = workload()
     if cost:
-        described = [one | {"cost": 500 + np.prod(one["shape"]) / 200} for one in described]
+        described = [launch | {"cost": 500 + np.prod(launch["shape"]) / 200} for launch in described]
     for seed in range(12):
         journal = str(tmp_path / f"{seed}.kpjournal")
         with kp.host(keys(tmp_path, seed=seed, journal=journal), described, stateless=True, log=silent) as run:
@@ -50,7 +50,7 @@ def test_described_launches_take_few_simulations_and_the_bound_contains_the_tota
         assert run.summary.bound_scope == "total error" and run.summary.met and run.summary.degraded == []
         assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
     named = kp.Run.load(journal)
-    assert [named.name_of(unit) for unit in range(len(cycles))] == [one["name"] for one in described]
+    assert [named.name_of(unit) for unit in range(len(cycles))] == [launch["name"] for launch in described]
 
 
 def test_a_cost_for_every_launch_is_a_prediction_where_no_shape_repeats(tmp_path):
@@ -130,7 +130,7 @@ def test_one_launch_of_each_key_is_simulated_and_the_equal_ones_are_executed(tmp
         for launch in run:
             program.simulate(launch)
             run.result(launch, cycles=100 * described[launch]["key"])
-    assert len(program.simulated) == 4 and run.summary.estimate == 100 * sum(one["key"] for one in described)
+    assert len(program.simulated) == 4 and run.summary.estimate == 100 * sum(description["key"] for description in described)
 
 
 def test_without_replay_the_bound_of_a_host_that_executes_leaves_caches_out(tmp_path):
@@ -187,8 +187,8 @@ def test_a_launch_that_fails_twice_is_left_out_and_said(tmp_path):
 def keyed(launches=1500):
     """The workload with keys, in a simulator that gives equal launches equal results."""
     described, _ = workload(launches)
-    keyed = [one | {"key": 1 + SHAPES.index(one["shape"])} for one in described]
-    return keyed, np.array([500 + np.prod(one["shape"]) // 200 for one in described])
+    keyed = [launch | {"key": 1 + SHAPES.index(launch["shape"])} for launch in described]
+    return keyed, np.array([500 + np.prod(launch["shape"]) // 200 for launch in described])
 
 
 def test_a_deterministic_simulator_runs_one_launch_of_each_key_and_the_total_is_exact(tmp_path):
@@ -197,7 +197,7 @@ def test_a_deterministic_simulator_runs_one_launch_of_each_key_and_the_total_is_
         simulated(run, cycles)
     assert run.summary.simulated == len(SHAPES) and run.summary.skipped == len(cycles) - len(SHAPES)
     assert (run.summary.estimate, run.summary.half_width, run.summary.bound_scope) == (cycles.sum(), 0.0, "exact")
-    first = {one["key"]: launch for launch, one in reversed(list(enumerate(described)))}
+    first = {description["key"]: launch for launch, description in reversed(list(enumerate(described)))}
     assert run.summary.cycle_speedup == pytest.approx(cycles.sum() / cycles[list(first.values())].sum())
 
 
@@ -255,7 +255,7 @@ class Cached:
 
     def simulate(self, launch):
         self.warm = [*self.warm[-2:], launch]
-        lacking = min(launch, 3) + 1 - sum(1 for one in self.warm if launch - 3 <= one)
+        lacking = min(launch, 3) + 1 - sum(1 for before in self.warm if launch - 3 <= before)
         return 10_000 + launch % 7 + 500 * lacking
 
 

@@ -24,5 +24,5 @@ def test_one_gemm_of_each_shape_is_simulated_and_the_total_is_exact(tmp_path):
         for launch in run:
             results[launches[launch]["key"]] = decode.simulate(launches[launch])
             run.result(launch, **results[launches[launch]["key"]])
-    assert run.summary.simulated == len(results) == len({one["shape"] for one in launches})
-    assert run.summary.estimate == sum(results[one["key"]]["cycles"] for one in launches)
+    assert run.summary.simulated == len(results) == len({gemm["shape"] for gemm in launches})
+    assert run.summary.estimate == sum(results[gemm["key"]]["cycles"] for gemm in launches)

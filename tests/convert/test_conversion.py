@@ -42,10 +42,10 @@ def test_every_record_is_what_a_plain_converter_writes_and_reads_as_a_plain_read
     fields, ctas = read_slowly(text)
     (gx, gy, _), block = grid_of(fields, "grid dim"), grid_of(fields, "block dim")
     expected = {}
-    for one in ctas:
-        x, y, z = one.index
+    for read_cta in ctas:
+        x, y, z = read_cta.index
         number = (x + gx * (y + gy * z)) << 16
-        for warp, instructions in one.warps or ((0, ()),):
+        for warp, instructions in read_cta.warps or ((0, ()),):
             expected[number + warp] = records_of(instructions, FIRST_CODE, int(np.prod(block)))
     written = {int(path.stem[6:]): read_records(path) for path in launch.glob("trace_*.raw")}
     assert written == expected
@@ -92,7 +92,7 @@ def test_a_bulk_copy_becomes_a_move_and_is_reported(tmp_path):
     (tmp_path / "kernelslist.g").write_text(path.name + "\n")
     made = convert_to_macsim(tmp_path / "kernelslist.g", tmp_path / "out")
     records = read_records(tmp_path / "out" / "Kernel0" / "trace_0.raw")
-    assert [one["opcode"] for one in records] == [NUMBERS["MOV"], NUMBERS["EXIT"]]
+    assert [record["opcode"] for record in records] == [NUMBERS["MOV"], NUMBERS["EXIT"]]
     assert records[0]["is_load"] == records[0]["space"] == records[0]["address"] == 0
     assert made.approximated == {"UTMALDG": 1}
 

@@ -102,7 +102,7 @@ def test_a_record_that_cannot_be_is_refused(tmp_path, damage, expected):
 
 
 def test_more_sectors_than_lanes_are_refused(tmp_path):
-    body = [one | {"mask": 1} for one in BODY]
+    body = [instruction | {"mask": 1} for instruction in BODY]
     message = refusal(write_launch(tmp_path / "Kernel3", body=body))
     assert message == "/trace_0.raw: record 3 (from 1): expected at most one sector for each active lane"
 
@@ -199,10 +199,10 @@ def test_a_list_is_read_as_macsim_reads_it(tmp_path):
         write_launch(tmp_path / f"Kernel{number}")
     config = tmp_path / "kernel_config.txt"
     config.write_text("nvbit\n14\n-1\n./Kernel3/trace.txt\n/elsewhere/Kernel12/trace.txt\n./Kernel3/trace.txt\n")
-    found = read_trace_list(config)
+    listed = read_trace_list(config)
     expected = [str(tmp_path / name / "trace.txt") for name in ("Kernel3", "Kernel12", "Kernel3")]
-    assert list(found.traces) == expected == launch_paths(tmp_path)
-    assert found.numbers.tolist() == [3, 12, 3] and not any(map(len, found.copies))
+    assert list(listed.traces) == expected == launch_paths(tmp_path)
+    assert listed.numbers.tolist() == [3, 12, 3] and not any(map(len, listed.copies))
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_workload_json_names_the_folders(both):
 def test_graphs_of_macsim_launches_lack_what_the_format_lacks(both):
     pairs = zip(*(launch_paths(path)[:14] for path in both), strict=True)
     for accelsim, macsim in pairs:
-        one, other = build_graph(accelsim, 20_000), build_graph(macsim, 20_000)
-        assert other.num_nodes <= one.num_nodes  # fewer inputs: register files share numbers, addresses have none
+        complete, lacking = build_graph(accelsim, 20_000), build_graph(macsim, 20_000)
+        assert lacking.num_nodes <= complete.num_nodes  # fewer inputs: register files share numbers, addresses have none
 
 
 def test_a_scan_is_remembered_until_a_file_of_the_launch_is_replaced(tmp_path):

@@ -54,10 +54,10 @@ class Gpu:
         session.drive(self.simulate)
         return self.end(session)
 
-    def spread(self, yaml: str, pool: FakePool, known=None) -> bytes:
+    def spread(self, yaml: str, pool: FakePool, outcomes=None) -> bytes:
         """The journal of a run with many workers."""
         session = self.open(yaml)
-        session.drive(Simulations(pool, WORK, known or {}, session.planned, pool.said.append).outcome)
+        session.drive(Simulations(pool, WORK, outcomes or {}, session.planned, pool.said.append).outcome)
         return self.end(session)
 
     @staticmethod

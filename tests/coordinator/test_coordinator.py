@@ -98,7 +98,7 @@ class Hanging(FakePool):
             self.waited += 1
             return None
         handle, report = super().next_report()
-        return handle, replace(report, outcomes=tuple(replace(one, seconds=0.001) for one in report.outcomes))
+        return handle, replace(report, outcomes=tuple(replace(outcome, seconds=0.001) for outcome in report.outcomes))
 
 
 def test_a_chain_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_too_and_the_first_result_counts(
@@ -119,9 +119,9 @@ def test_a_machine_that_is_not_fit_ends_the_run_with_its_name_and_the_reason(gpu
 
 def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
     first = gpu.spread(RANDOM, FakePool(gpu))
-    known = {(step,): (gpu.simulate(step),) for step in list(gpu.simulated)}
+    outcomes = {(step,): (gpu.simulate(step),) for step in list(gpu.simulated)}
     gpu.simulated.clear()
-    assert gpu.spread(RANDOM, FakePool(gpu), known) == first
+    assert gpu.spread(RANDOM, FakePool(gpu), outcomes) == first
     assert len(gpu.simulated) == 10  # five validation launches of two launches: chains that `known` does not have
 
 
@@ -163,9 +163,9 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
-        found = read_all(tmp_path)
-        assert found.items() <= whole.items()
-        lost += len(found) < len(whole)
+        read = read_all(tmp_path)
+        assert read.items() <= whole.items()
+        lost += len(read) < len(whole)
     assert lost > 7 * len(content) // 5
 
 
@@ -193,10 +193,10 @@ def test_outcomes_of_another_run_of_the_same_name_are_not_taken(tmp_path):
     ],
 )
 def test_a_simulator_whose_launches_depend_on_each_other_is_refused(more, reason):
-    told = {"simulator": "one", "list_paths": ["kernelslist.g"], "launch_counts": [9], "residency": [0, 0, 0, 0, 0]}
+    host = {"simulator": "one", "list_paths": ["kernelslist.g"], "launch_counts": [9], "residency": [0, 0, 0, 0, 0]}
     config = parse_config({"version": 1, "policy": "kernelpoint"}, "keys")
     with pytest.raises(ConfigError, match=reason):
-        check(config, Hello(kernelpoint=__version__, pid=1, host=told | more))
+        check(config, Hello(kernelpoint=__version__, pid=1, host=host | more))
 
 
 def test_a_chain_that_takes_three_times_its_forecast_is_told_once_although_every_worker_is_busy(monkeypatch, gpu):

@@ -89,15 +89,15 @@ def inside(name: str, *command: str) -> list[str]:
 
 def listening(name: str) -> set[tuple[str, int]]:
     """Addresses and ports on which something listens in a namespace."""
-    found = set()
+    addresses = set()
     for line in call(*inside(name, "cat", "/proc/net/tcp", "/proc/net/tcp6")).stdout.splitlines():
         fields = line.split()
         if len(fields) > 3 and fields[3] == LISTEN:
             address, port = fields[1].split(":")
             words = [bytes.fromhex(address[i : i + 8])[::-1] for i in range(0, len(address), 8)]
             family = socket.AF_INET if len(words) == 1 else socket.AF_INET6
-            found.add((socket.inet_ntop(family, b"".join(words)), int(port, 16)))
-    return found
+            addresses.add((socket.inet_ntop(family, b"".join(words)), int(port, 16)))
+    return addresses
 
 
 def test_listening_addresses_are_found(machines):

@@ -23,8 +23,8 @@ from kernelpoint.coordinator.batch_systems import close, made_cluster
 
 def listening(process: psutil.Process) -> set[str]:
     """Addresses on which a process and its descendants listen."""
-    found = [process, *process.children(recursive=True)]
-    return {c.laddr.ip for each in found for c in each.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    processes = [process, *process.children(recursive=True)]
+    return {c.laddr.ip for each in processes for c in each.net_connections("inet") if c.status == psutil.CONN_LISTEN}
 
 
 def who_works(_: int) -> tuple[int, str]:

@@ -81,22 +81,22 @@ def without_checksums(journal):
 
 
 def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(bench, pool, tmp_path):
-    known = sorted(str(path) for path in bench.traces.glob("*.traceg*"))
+    sound = sorted(str(path) for path in bench.traces.glob("*.traceg*"))
     (tmp_path / "damaged.traceg").write_text("no trace")
-    paths = [*known, "damaged.traceg", known[0], "missing.traceg"]
-    told: list = [[], []]
+    paths = [*sound, "damaged.traceg", sound[0], "missing.traceg"]
+    logs: list = [[], []]
     tables = [
-        scan_launches(paths, ArtefactCache(tmp_path / str(number)), log=told[number].append, pool=pool)
+        scan_launches(paths, ArtefactCache(tmp_path / str(number)), log=logs[number].append, pool=pool)
         for number, pool in enumerate([None, pool])
     ]
-    refused = {len(known), len(known) + 2}
-    one, other = ({key: repr(value) for key, value in vars(table).items()} for table in tables)
-    assert one == other and set(tables[0].errors) == refused and told[0] == told[1]
+    refused = {len(sound), len(sound) + 2}
+    alone, other = ({key: repr(value) for key, value in vars(table).items()} for table in tables)
+    assert alone == other and set(tables[0].errors) == refused and logs[0] == logs[1]
 
 
 def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench, pool, tmp_path):
     paths = ["", *sorted(str(path) for path in bench.traces.glob("*.traceg")) * 2]
-    expected, found = (
+    expected, spread = (
         predict(
             Program((len(paths),), traces=paths),
             shipped("v100"),
@@ -106,8 +106,8 @@ def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench,
         ).predictions
         for number, pool in enumerate([None, pool])
     )
-    assert found.keys() == expected.keys()
-    assert all(np.array_equal(found[key], expected[key], equal_nan=True) for key in found)
+    assert spread.keys() == expected.keys()
+    assert all(np.array_equal(spread[key], expected[key], equal_nan=True) for key in spread)
 
 
 def test_a_worker_with_another_kernelpoint_is_named():

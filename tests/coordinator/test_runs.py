@@ -75,16 +75,16 @@ def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(
 
 def simulators_of(folder: Path) -> list[int]:
     """Processes of the embedded host that work for a coordinator in a folder."""
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
             working = b"KERNELPOINT_WORKER=" in path.read_bytes()
             here = os.readlink(path.parent / "cwd") == str(folder)
             if working and here and os.readlink(path.parent / "exe") == str(program()):
-                found.append(int(path.parent.name))
+                processes.append(int(path.parent.name))
         except OSError:
             continue
-    return found
+    return processes
 
 
 def test_killed_simulators_lose_nothing_and_double_nothing(bench):
@@ -110,11 +110,11 @@ def test_killed_simulators_lose_nothing_and_double_nothing(bench):
 
 def records_without_doubles(path: Path) -> list:
     """Records in their order; of a launch that was decided again after a kill the first decision counts."""
-    found: list = []
+    records: list = []
     for record in read_records(path):
-        if not isinstance(record, ResumeRecord) and record not in found:
-            found.append(record)
-    return found
+        if not isinstance(record, ResumeRecord) and record not in records:
+            records.append(record)
+    return records
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -247,11 +247,11 @@ def work_of(bench, hello):
     """Text that the coordinator would send, with changes."""
     host = {key: hello.host[key] for key in ("simulator", "version", "config_hash")}
     folder = str(bench.folder)
-    known = {"run": "r", "folder": folder, "outcomes": folder, "kernelpoint": hello.kernelpoint}
+    fields = {"run": "r", "folder": folder, "outcomes": folder, "kernelpoint": hello.kernelpoint}
 
     def make(**changes) -> Work:
-        own = {**host, **changes.pop("host", {})}
-        return Work(**{**known, "command": tuple(bench.sampled()), "host": own, **changes})
+        stated = {**host, **changes.pop("host", {})}
+        return Work(**{**fields, "command": tuple(bench.sampled()), "host": stated, **changes})
 
     return make
 

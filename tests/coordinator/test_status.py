@@ -28,9 +28,9 @@ def begin(gpu, results):
 def test_a_run_that_goes_on_is_told_from_one_that_has_stopped(gpu):
     session = begin(gpu, 5)
     path = session.journal.path
-    found = status_of(load_run(path), is_locked(path), time.time() + 1e6)
-    assert (found.state, found.simulated, found.launches) == ("running", 5, 200)
-    assert found.pass_text.startswith("pass 0, 5 of ")
+    status = status_of(load_run(path), is_locked(path), time.time() + 1e6)
+    assert (status.state, status.simulated, status.launches) == ("running", 5, 200)
+    assert status.pass_text.startswith("pass 0, 5 of ")
     session.journal.close()
     assert is_locked(path) is False
     assert status_of(load_run(path), None, time.time() + 1e6).state.startswith("stopped")
@@ -71,8 +71,8 @@ def test_the_estimate_so_far_stands_between_passes_and_the_last_one_at_the_end(g
         state, after = session.next(0, after)
         if state == 0 and session.on_launch(0, after)[0] == 0:
             session.on_complete(0, after, False, 5000 + after, 640, ("reads",), (1.0,))
-    found = status_of(load_run(session.journal.path), True, time.time())
-    assert f"{looks[-1].estimates['cycles'].estimate:,.0f} cycles +- " in found.estimate
+    so_far = status_of(load_run(session.journal.path), True, time.time())
+    assert f"{looks[-1].estimates['cycles'].estimate:,.0f} cycles +- " in so_far.estimate
     session.journal.close()
     session.journal.path.unlink()
     session.journal.path.write_bytes(gpu.spread(YAML, FakePool(gpu)))

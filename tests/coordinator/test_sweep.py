@@ -21,27 +21,27 @@ COMMAND = ["sim", "-config", "{}"]
 def test_a_pattern_names_one_configuration_for_each_file(tmp_path):
     for name in ("b", "a"):
         (tmp_path / f"{name}.config").write_text("")
-    found = sweep_configs(COMMAND, [f"{tmp_path}/*.config"])
-    assert [(point.name, point.command[-1]) for point in found] == [
+    points = sweep_configs(COMMAND, [f"{tmp_path}/*.config"])
+    assert [(point.name, point.command[-1]) for point in points] == [
         ("a", f"{tmp_path}/a.config"),
         ("b", f"{tmp_path}/b.config"),
     ]
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders():
-    found = sweep_configs(COMMAND, ["QV100/gpgpusim.config", "RTX2060/gpgpusim.config"])
-    assert [point.name for point in found] == ["QV100-gpgpusim.config", "RTX2060-gpgpusim.config"]
+    points = sweep_configs(COMMAND, ["QV100/gpgpusim.config", "RTX2060/gpgpusim.config"])
+    assert [point.name for point in points] == ["QV100-gpgpusim.config", "RTX2060-gpgpusim.config"]
 
 
 def test_a_grid_is_every_combination_of_its_values(tmp_path):
     path = tmp_path / "grid.yaml"
     path.write_text("-sms: [40, 80]\n--l2: [3M]\n")
-    found = sweep_configs(["sim"], [str(path)])
-    assert [point.command for point in found] == [
+    points = sweep_configs(["sim"], [str(path)])
+    assert [point.command for point in points] == [
         ("sim", "-sms", "40", "--l2=3M"),
         ("sim", "-sms", "80", "--l2=3M"),
     ]
-    assert [point.name for point in found] == ["sms-40-l2-3M", "sms-80-l2-3M"]
+    assert [point.name for point in points] == ["sms-40-l2-3M", "sms-80-l2-3M"]
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "-sms: 40", "-sms: []", "["])

@@ -59,10 +59,10 @@ def solver(tmp_path_factory):
     from kernelpoint.traces import launch_paths
 
     traces = synthesised(tmp_path_factory.mktemp("solver") / "traces", "iterative-solver", 300)
-    known = known_from_traces(launch_paths(traces))
-    work = known.count("instructions").astype(float)
+    program = known_from_traces(launch_paths(traces))
+    work = program.count("instructions").astype(float)
     y = np.round((3000.0 + work / 40.0) * generator(0, "recorded results").lognormal(0.0, 0.05, len(work)))
-    return traces, with_traces("solver", y, known)
+    return traces, with_traces("solver", y, program)
 
 
 def in_session(
@@ -76,8 +76,8 @@ def in_session(
     config.write_text(json.dumps(content))
     session = boundary.open(str(config), {"simulator": "recorded", "list_paths": [str(list_path)]}, lambda line: None)
     after = -1
-    while (found := session.next(0, after))[0] == 0:
-        after = found[1]
+    while (answer := session.next(0, after))[0] == 0:
+        after = answer[1]
         session.on_launch(0, after)
         session.on_complete(0, after, False, int(people.y[after]), 1)
     session.finish()
@@ -93,7 +93,7 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     if fast_model == "off":
         return Engine(people.design(budget, seed), budget)
     predicted = predict(read_trace_list(str(list_path)), shipped("v100"), lambda line: None)
-    program = replace(people.known, seed=seed, predictions=predicted.predictions)
+    program = replace(people.program, seed=seed, predictions=predicted.predictions)
     return Engine(policy(budget, seed).design(program), budget)
 
 

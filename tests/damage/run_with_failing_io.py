@@ -60,19 +60,19 @@ class Disk:
     def lose_power(self, leaves: str) -> None:
         """The folder as it is found again: synced names with synced bytes, and of the bytes behind them what `leaves` says."""
         names = self.synced / "names"
-        known = dict(line.split(" ", 1)[::-1] for line in names.read_text().splitlines()) if names.exists() else {}
+        synced = dict(line.split(" ", 1)[::-1] for line in names.read_text().splitlines()) if names.exists() else {}
         inodes = {path.stat().st_ino: path.read_bytes() for path in self.folder.iterdir()}
-        found = {}
-        for name, inode in known.items():
+        contents = {}
+        for name, inode in synced.items():
             kept = self.synced / inode
             sure, last = kept.read_bytes() if kept.exists() else b"", inodes.get(int(inode), b"")
             behind = last[len(sure) :] if last.startswith(sure) else b""
             tail = {"nothing": b"", "half": behind[: len(behind) // 2], "zeros": bytes(len(behind)), "all": behind}
             half = len(behind) // 2
             tail["half and zeros"] = behind[:half] + bytes(len(behind) - half)
-            found[name] = sure + tail[leaves]
+            contents[name] = sure + tail[leaves]
         self.clear()
-        for name, content in found.items():
+        for name, content in contents.items():
             (self.folder / name).write_bytes(content)
 
 
@@ -84,10 +84,10 @@ def drive(disk: Disk) -> dict[str, object]:
 def complete(disk: Disk, reference: dict[str, object]) -> str:
     """Outcome of a resumed run."""
     try:
-        found = drive(disk)
+        result = drive(disk)
     except KernelPointError as error:
         return f"refused: {type(error).__name__}"
-    return "the full result" if found == reference else "ANOTHER RESULT"
+    return "the full result" if result == reference else "ANOTHER RESULT"
 
 
 def journal(stride: int, ways: tuple[int, ...] = (ONCE, SHORT)) -> Counter[str]:
@@ -156,9 +156,9 @@ def plan(stride: int) -> Counter[str]:
                 break
             if way == DEAD:
                 disk.lose_power("zeros")
-            left = [p.name for p in disk.folder.iterdir()]
+            files = [p.name for p in disk.folder.iterdir()]
             seed = Plan.load(path, Program((40,))).origin["seed"]
-            assert way == DEAD or left == ["run.kpplan"], left
+            assert way == DEAD or files == ["run.kpplan"], files
             outcomes[f"{said}, {'new' if seed == 3 else 'old'} plan found"] += 1
     return outcomes
 
@@ -176,13 +176,13 @@ def cache(stride: int) -> Counter[str]:
             made = ArtefactCache(disk.folder, said.append)
             for key, value in artefacts.items():
                 made.put("kind", {key: value})
-            found = made.get("kind", list(artefacts))
+            first = made.get("kind", list(artefacts))
             made.close()
             reached = disk.end() >= position
             again = ArtefactCache(disk.folder, said.append)
             later = again.get("kind", list(artefacts))
             again.close()
-            for values in (found, later):
+            for values in (first, later):
                 assert all(value in (None, put) for value, put in zip(values, artefacts.values(), strict=True))
             outcomes["some made anew" if None in later else "all found later"] += 1
             if not reached:

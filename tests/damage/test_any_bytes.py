@@ -167,7 +167,7 @@ def test_any_values_of_a_journals_record(folder, journal_records, data):
 def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_line(tmp_path, journal_records):
     *before, summary = journal_records
     (path := tmp_path / "run.kpjournal").write_bytes(
-        journal_of(json.dumps(one, separators=(",", ":")).encode() for one in [*before, {**summary, "counter": "flits"}])
+        journal_of(json.dumps(record, separators=(",", ":")).encode() for record in [*before, {**summary, "counter": "flits"}])
     )
     with pytest.raises(
         JournalError,

@@ -108,9 +108,9 @@ class AnyCoordinator(RuleBasedStateMachine):
         with self.folders:
             assert self.run(FakePool(self.gpu, self.workers, seed=1))
             (Path(self.folders.name) / "run.kpjournal").unlink()
-            found, self.known = self.summary, {}
+            summary, self.known = self.summary, {}
             assert self.run(FakePool(self.gpu, 1))
-            assert [found[key] for key in SAME] == [self.summary[key] for key in SAME]
+            assert [summary[key] for key in SAME] == [self.summary[key] for key in SAME]
 
 
 AnyCoordinator.TestCase.settings = settings(

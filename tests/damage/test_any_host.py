@@ -131,10 +131,10 @@ class Calls(RuleBasedStateMachine):
         session.on_launch = ask
         return self.host.run(session, self.answer)
 
-    def check_completed(self, found):
+    def check_completed(self, summary):
         """The result of a run without disturbance."""
         calm = self.completed(self.host.open(f"{self.yaml}\njournal: {self.folder('calm')}/run.kpjournal", **self.how))
-        assert [found[key] for key in SAME] == [calm[key] for key in SAME]
+        assert [summary[key] for key in SAME] == [calm[key] for key in SAME]
 
 
 class AnyHost(Calls):
@@ -228,12 +228,12 @@ class AnyHost(Calls):
             if self.finished:
                 return
             self.session = self.host.open(self.yaml, **self.how)
-            found = self.completed(self.session)
-            assert set(found["lost"]) == self.left_out()
-            if found["lost"]:  # each failed twice; what it may be is in the half-width
-                assert found["estimate"] is not None and found["half_width"] > 0.5 * self.cycles.min()
+            summary = self.completed(self.session)
+            assert set(summary["lost"]) == self.left_out()
+            if summary["lost"]:  # each failed twice; what it may be is in the half-width
+                assert summary["estimate"] is not None and summary["half_width"] > 0.5 * self.cycles.min()
             else:
-                self.check_completed(found)
+                self.check_completed(summary)
 
 
 class AnyReplayingHost(Calls):
@@ -292,11 +292,11 @@ class AnyReplayingHost(Calls):
             return
         with self.folders:
             self.session.journal.close()
-            found = self.completed(self.host.open(self.yaml, **self.how))
+            summary = self.completed(self.host.open(self.yaml, **self.how))
             if self.failures:  # a validation launch or a launch may be given up for it
-                assert found["launches"] >= len(self.cycles)
+                assert summary["launches"] >= len(self.cycles)
             else:
-                self.check_completed(found)
+                self.check_completed(summary)
 
 
 def example_settings(count):

@@ -45,26 +45,26 @@ def outcomes(layer, tmp_path, record_property):
 def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(outcomes, run):
     if run == "simulators":
         pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
-    found = outcomes("journal", RUNS.get(run, SIMULATORS), run)
-    operations = found.pop("operations")
+    counts = outcomes("journal", RUNS.get(run, SIMULATORS), run)
+    operations = counts.pop("operations")
     assert operations > 40
-    assert set(found) <= {"stopped, then the full result", "completed, then the full result"}, found
+    assert set(counts) <= {"stopped, then the full result", "completed, then the full result"}, counts
     # With simulators also outcomes of an earlier process are read; those that cannot be read are simulated again.
-    assert found["stopped, then the full result"] > (0.4 if run == "simulators" else 0.9) * sum(found.values())
+    assert counts["stopped, then the full result"] > (0.4 if run == "simulators" else 0.9) * sum(counts.values())
 
 
 @pytest.mark.parametrize("run", RUNS)  # the outcomes of simulators lie in folders
 def test_a_run_that_loses_power_is_resumed_to_the_same_result(outcomes, run):
-    found = outcomes("power", RUNS[run], run)
-    assert found.pop("operations") > 40
-    assert all(outcome.endswith(" left, then the full result") for outcome in found), found
-    assert len(found) >= 2
+    counts = outcomes("power", RUNS[run], run)
+    assert counts.pop("operations") > 40
+    assert all(outcome.endswith(" left, then the full result") for outcome in counts), counts
+    assert len(counts) >= 2
 
 
 def test_a_plan_that_could_not_be_written_is_the_old_or_the_new_one(outcomes):
-    found = outcomes("plan", 1)
-    assert set(found) <= {"refused, old plan found", "refused, new plan found", "saved, new plan found"}, found
-    assert found["refused, old plan found"] > 0
+    counts = outcomes("plan", 1)
+    assert set(counts) <= {"refused, old plan found", "refused, new plan found", "saved, new plan found"}, counts
+    assert counts["refused, old plan found"] > 0
 
 
 def test_a_cache_whose_file_operations_fail_gives_what_was_put_there_or_nothing(outcomes):

@@ -185,9 +185,9 @@ def damaged(tmp_path, *statements, fill=True):
     file.close()
     said = []
     cache = ArtefactCache(tmp_path, said.append)
-    (found,) = cache.get(KIND, [KEY])
+    (value,) = cache.get(KIND, [KEY])
     cache.close()
-    return found, said
+    return value, said
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def damaged(tmp_path, *statements, fill=True):
     ],
 )
 def test_rows_of_other_types_and_things_that_were_not_made_are_not_used(tmp_path, statement):
-    found, said = damaged(tmp_path, "PRAGMA ignore_check_constraints = ON", *_loosened(statement))
-    assert found is None
+    value, said = damaged(tmp_path, "PRAGMA ignore_check_constraints = ON", *_loosened(statement))
+    assert value is None
     assert len(said) <= 1
 
 

@@ -146,11 +146,11 @@ def results_of_host(streams: tuple[int, ...], traces: Path, folder: Path) -> tup
 
 
 def test_the_journal_and_results_of_the_embedded_host_are_whole(traces, tmp_path):
-    found = []
+    results = []
     for streams in [(), (0, 1, 2)]:
         (folder := tmp_path / str(streams)).mkdir()
-        found.append(results_of_host(streams, traces, folder))
-    assert found[0] == found[1]
+        results.append(results_of_host(streams, traces, folder))
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_no_text_of_a_journal_reaches_the_terminal_as_it_is(kernelpoint, journal
                 continue
             tried.add(where)
             records = [*journal_records[:at], changed, *journal_records[at + 1 :]]
-            path.write_bytes(journal_of(json.dumps(one, separators=(",", ":")).encode() for one in records))
+            path.write_bytes(journal_of(json.dumps(fields, separators=(",", ":")).encode() for fields in records))
             for command in (["file", "status", path], ["report", path, "-v", "-o", tmp_path / "page.html"]):
                 _, text = kernelpoint(*command)
                 assert obeyed(text) == [], (where, text)

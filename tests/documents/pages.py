@@ -13,13 +13,13 @@ def section(page: str, title: str = "") -> str:
     text = (ROOT / page).read_text(encoding="utf-8")
     if not title:
         return text
-    (found,) = re.findall(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
-    return found
+    (body,) = re.findall(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    return body
 
 
 def tables(text: str) -> list[list[dict[str, str]]]:
     """Its tables: a dictionary for each row, by the names of the columns. An empty first cell is that of the row above."""
-    found = []
+    of_page = []
     for block in re.findall(r"(?:^\|.*\|\n)+", text + "\n", re.MULTILINE):
         head, _, *rows = [[cell.strip() for cell in line.strip("|\n").split(" | ")] for line in block.splitlines()]
         table: list[dict[str, str]] = []
@@ -28,8 +28,8 @@ def tables(text: str) -> list[list[dict[str, str]]]:
             if table and not cells[head[0]]:
                 cells[head[0]] = table[-1][head[0]]
             table.append(cells)
-        found.append(table)
-    return found
+        of_page.append(table)
+    return of_page
 
 
 def numbers(text: str) -> list[float]:

@@ -19,11 +19,11 @@ def install(text: str, folder: Path) -> None:
     files = dict(FILE.findall(text))
     for name, content in files.items():
         (folder / name).write_text(content)
-    (found,) = GROUP.findall(files["pyproject.toml"])
+    (group,) = GROUP.findall(files["pyproject.toml"])
     information = folder / "newcomer-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: newcomer\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(f"[{found[0]}]\n{found[1].replace(chr(34), '')}\n")
+    (information / "entry_points.txt").write_text(f"[{group[0]}]\n{group[1].replace(chr(34), '')}\n")
 
 
 @pytest.mark.parametrize("title", SECTIONS)
@@ -36,5 +36,5 @@ def test_a_package_of_the_page_works_as_the_page_says(title, folder, monkeypatch
 
 
 def test_every_part_that_an_entry_point_finds_is_on_the_page():
-    groups = {found[0] for text in SECTIONS.values() for found in GROUP.findall(text)}
+    groups = {group[0] for text in SECTIONS.values() for group in GROUP.findall(text)}
     assert groups == {"kernelpoint.policies", "kernelpoint.profiles", "kernelpoint.ranges"}

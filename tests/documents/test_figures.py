@@ -66,8 +66,8 @@ def test_how_often_the_bound_is_right_is_what_the_tables_of_coverage_say():
     seeds = re.search(r"the others (\d+) seeds", coverage)
     assert seeds is not None and stated[0]["Seeds"] == seeds[1]
     from_profiles = shares(profiles) + shares(recorded, ("Right, 5 %", "Right, 1 %"))
-    for row, found in zip(stated, (shares(predicted), from_profiles), strict=True):
-        assert numbers(row["Runs that were right, by workload"]) == [round(min(found), 1), max(found)]
+    for row, right in zip(stated, (shares(predicted), from_profiles), strict=True):
+        assert numbers(row["Runs that were right, by workload"]) == [round(min(right), 1), max(right)]
 
 
 def test_versions_of_formats_are_those_of_the_code():

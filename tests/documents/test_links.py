@@ -24,21 +24,21 @@ def test_every_relative_link_of_a_page_leads_somewhere(page):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
-        found = page if not path else (page.parent / path)
-        assert found.exists(), f"{page.name}: {target} leads to no file"
-        if anchor and found.suffix == ".md":
-            assert anchor in anchors_of(found), f"{page.name}: {target} leads to no heading"
+        target_page = page if not path else (page.parent / path)
+        assert target_page.exists(), f"{page.name}: {target} leads to no file"
+        if anchor and target_page.suffix == ".md":
+            assert anchor in anchors_of(target_page), f"{page.name}: {target} leads to no heading"
 
 
 def test_every_program_and_test_that_a_document_names_is_there():
     files = [p.relative_to(ROOT) for p in (*ROOT.rglob("*.py"), *ROOT.rglob("*.h")) if not SKIPPED & set(p.parts)]
-    known, names = {str(path) for path in files}, {path.name for path in files}
+    paths, names = {str(path) for path in files}, {path.name for path in files}
     headers = [ROOT / "plugin" / "include" / "kernelpoint" / "counters.h"]
     for page in (*PAGES, *headers):
         text = page.read_text(encoding="utf-8")
         named = set(re.findall(r"(?<![\w/.-])(?:tests|lab|python|plugin)/[\w/-]+\.(?:py|h)\b", text))
         tests = set(re.findall(r"\btest_\w+\.py\b", text))
-        assert page.name == "CHANGELOG.md" or not (named - known or tests - names), f"{page.name} names no file"
+        assert page.name == "CHANGELOG.md" or not (named - paths or tests - names), f"{page.name} names no file"
 
 
 def test_every_module_and_name_in_the_table_of_where_to_begin_is_there():

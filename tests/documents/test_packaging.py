@@ -33,7 +33,7 @@ def test_each_release_in_the_changelog_takes_two_kilobytes_at_most():
 def test_the_workflow_calls_targets_that_the_makefile_has():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())["jobs"]
     called = {
-        found for job in jobs.values() for step in job["steps"] for found in re.findall(r"make (\w+)", step.get("run", ""))
+        target for job in jobs.values() for step in job["steps"] for target in re.findall(r"make (\w+)", step.get("run", ""))
     }
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert called == {"test", "wheel", "sbom"} and called <= targets

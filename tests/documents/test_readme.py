@@ -75,8 +75,8 @@ def test_the_comparison_prints_the_table_of_the_readme(folder):
 
 def inside_sentences(beginning: str) -> str:
     """The one command in a sentence that begins so."""
-    (found,) = {text for text in re.findall(r"`([^`\n]+)`", README) if text.startswith(beginning)}
-    return found
+    (command,) = {text for text in re.findall(r"`([^`\n]+)`", README) if text.startswith(beginning)}
+    return command
 
 
 @pytest.fixture

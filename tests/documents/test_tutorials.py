@@ -98,5 +98,5 @@ def test_every_other_command_says_that_it_needs_a_gpu_or_is_one_of_ours():
     first = PAGE.split("## The same without a GPU")[0]
     for kind, text in blocks(first):
         for line in text.splitlines() if not kind else ():
-            known = line.startswith(("kernelpoint ", "nvcc ", "accel-sim.out ", "sed "))
-            assert known or line.endswith("# GPU"), line
+            is_ours = line.startswith(("kernelpoint ", "nvcc ", "accel-sim.out ", "sed "))
+            assert is_ours or line.endswith("# GPU"), line

@@ -72,7 +72,7 @@ def test_a_simulator_that_leaves_ctrl_c_to_the_system_says_what_becomes_of_the_r
 
 def test_locale_stays(host):
     available = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.split()
-    name = next((known for known in ("C.utf8", "C.UTF-8", "en_US.utf8") if known in available), None)
+    name = next((locale_name for locale_name in ("C.utf8", "C.UTF-8", "en_US.utf8") if locale_name in available), None)
     if name is None:
         pytest.skip("no locale but C on this machine (locale -a)")
     change = "import locale\ndef on_launch(*given): locale.setlocale(locale.LC_ALL, 'C'); return 0, 0, 0, 0, 0, 0"

@@ -88,13 +88,13 @@ def test_the_environment_names_the_plugin_first(host, tmp_path, plugin):
     assert host("open", plugin=tmp_path / "none.so", env={"KERNELPOINT_PLUGIN": str(plugin)}).one("open") == "0 session"
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_the_installed_command_names_the_plugin_where_nothing_else_does(host, tmp_path, plugin, found):
+@pytest.mark.parametrize("on_path", [True, False])
+def test_the_installed_command_names_the_plugin_where_nothing_else_does(host, tmp_path, plugin, on_path):
     command = tmp_path / "kernelpoint"
     command.write_text(f'#!/bin/sh\n[ "$*" = "doctor --plugin" ] && echo {plugin}\n')
     command.chmod(0o755)
-    run = host(*["open"] * found, plugin="", env={"PATH": f"{tmp_path}:/usr/bin:/bin" if found else "/usr/bin:/bin"})
-    assert run.one("open") == "0 session" if found else "put the command `kernelpoint` on PATH" in run.one("load")
+    run = host(*["open"] * on_path, plugin="", env={"PATH": f"{tmp_path}:/usr/bin:/bin" if on_path else "/usr/bin:/bin"})
+    assert run.one("open") == "0 session" if on_path else "put the command `kernelpoint` on PATH" in run.one("load")
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def test_every_byte_counts_in_the_hash(saved):
 
 def test_a_checkpoint_of_another_schema_is_refused_by_name(saved, monkeypatch):
     monkeypatch.setattr(checkpoint, "schema_hash", lambda: "0123456789abcdef")
-    own = rf"{SCHEMA.version} \({schema_hash()}\)"
-    with pytest.raises(PlanError, match=rf"{saved}: made for graph schema {own}.* has .*0123456789abcdef"):
+    schema = rf"{SCHEMA.version} \({schema_hash()}\)"
+    with pytest.raises(PlanError, match=rf"{saved}: made for graph schema {schema}.* has .*0123456789abcdef"):
         read_checkpoint(saved)
 
 

@@ -40,7 +40,7 @@ def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, m
 
 def by_torch(graphs):
     """Rounded embeddings as the reference computes them."""
-    return np.array([round_embeddings(one) for one in embed_graphs(load_encoder(read_checkpoint()), graphs)], np.float32)
+    return np.array([round_embeddings(exact) for exact in embed_graphs(load_encoder(read_checkpoint()), graphs)], np.float32)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -143,7 +143,7 @@ def test_the_encoder_without_torch_is_one_message_with_the_command_that_brings_i
 
 def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_path):
     launch = FAMILIES["axpy"].build(Memory(), generator(0, "test"), FAMILIES["axpy"].defaults("small") | {"n": 300})
-    cache, found = ArtefactCache(tmp_path), {}
+    cache, by_seed = ArtefactCache(tmp_path), {}
     for seed in (None, 1, 2):
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -152,6 +152,6 @@ def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_pat
         embedding = embed_streams(scan.contents, cache)[0]
         assert np.array_equal(embedding, kernelpoint.embed(scan.traces[0])), "the cache holds another list's embedding"
         assert np.array_equal(embedding, by_torch([build_graph(scan.traces[0])])[0])
-        found[seed] = scan.contents.stream_hashes(), embedding
-    assert found[None][0] == found[1][0] == found[2][0], "values are no part of a stream"
-    assert len({embedding.tobytes() for _, embedding in found.values()}) == 3
+        by_seed[seed] = scan.contents.stream_hashes(), embedding
+    assert by_seed[None][0] == by_seed[1][0] == by_seed[2][0], "values are no part of a stream"
+    assert len({embedding.tobytes() for _, embedding in by_seed.values()}) == 3

@@ -112,12 +112,12 @@ def slow_info_nce(a, b, temperature):
     def similarity(x, y):
         return math.fsum(p * q for p, q in zip(x, y, strict=True)) / (math.hypot(*x) * math.hypot(*y)) / temperature
 
-    def one(x, others, i):
+    def loss(x, others, i):
         terms = math.fsum(math.exp(similarity(x, y)) for y in others)
         return -math.log(math.exp(similarity(x, others[i])) / terms)
 
     count = len(a)
-    return sum(one(a[i], b, i) + one(b[i], a, i) for i in range(count)) / (2 * count)
+    return sum(loss(a[i], b, i) + loss(b[i], a, i) for i in range(count)) / (2 * count)
 
 
 @pytest.fixture

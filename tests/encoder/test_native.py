@@ -56,16 +56,16 @@ def repeated(graph):
 
 def test_embeddings_agree_with_pygs_convolution(native, graphs):
     for graph in [*graphs, repeated(graphs[0])]:
-        (found,) = native.embed_graphs([graph])
-        np.testing.assert_allclose(found, by_pyg(graph), atol=1e-12)
+        (embedding,) = native.embed_graphs([graph])
+        np.testing.assert_allclose(embedding, by_pyg(graph), atol=1e-12)
 
 
 def test_embeddings_agree_with_torch_and_round_to_the_same_numbers(native):
     many = [random_graph(seed, warps=1 + seed % 5, nodes=3 + seed) for seed in range(40)]
     reference = np.array(list(embed_graphs(load_encoder(read_checkpoint()), many)))
-    found = np.array(list(native.embed_graphs(many)))
-    np.testing.assert_allclose(found, reference, atol=1e-12)
-    assert np.array_equal(round_embeddings(found), round_embeddings(reference))
+    embeddings = np.array(list(native.embed_graphs(many)))
+    np.testing.assert_allclose(embeddings, reference, atol=1e-12)
+    assert np.array_equal(round_embeddings(embeddings), round_embeddings(reference))
 
 
 def test_other_numbers_of_bases_agree_with_torch_too(graphs, tmp_path):
@@ -74,16 +74,16 @@ def test_other_numbers_of_bases_agree_with_torch_too(graphs, tmp_path):
     weights = {name: value.numpy() for name, value in encoder.state_dict().items()}
     write_checkpoint(tmp_path / "e.safetensors", weights, {"num_bases": 3, "dropout": 0.1}, {})
     made = read_checkpoint(tmp_path / "e.safetensors")
-    found = np.array(list(NativeEncoder(made).embed_graphs(graphs)))
+    embeddings = np.array(list(NativeEncoder(made).embed_graphs(graphs)))
     reference = np.array(list(embed_graphs(load_encoder(made), graphs)))
-    np.testing.assert_allclose(found, reference, atol=1e-12)
+    np.testing.assert_allclose(embeddings, reference, atol=1e-12)
 
 
 def test_a_trace_goes_to_the_same_embedding_as_its_graph_for_any_number_of_threads(trace_paths, native):
     expected = np.array(list(native.embed_graphs(build_graph(path) for path in trace_paths)))
     for threads in (1, 2, 5):
-        found = NativeEncoder(read_checkpoint(), threads).embed_traces(trace_paths, 20000)
-        assert np.array_equal(np.array(list(found)), expected)
+        embeddings = NativeEncoder(read_checkpoint(), threads).embed_traces(trace_paths, 20000)
+        assert np.array_equal(np.array(list(embeddings)), expected)
 
 
 def test_a_trace_that_cannot_be_read_is_named(native, tmp_path):
@@ -92,8 +92,8 @@ def test_a_trace_that_cannot_be_read_is_named(native, tmp_path):
 
 
 def test_the_shapes_that_checkpoints_are_checked_against_are_those_of_the_reference():
-    found = {name: tuple(value.shape) for name, value in TraceEncoder(num_bases=2).state_dict().items()}
-    assert found == tensor_shapes(2)
+    shapes = {name: tuple(value.shape) for name, value in TraceEncoder(num_bases=2).state_dict().items()}
+    assert shapes == tensor_shapes(2)
 
 
 @pytest.mark.parametrize(

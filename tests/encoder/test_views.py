@@ -68,11 +68,11 @@ def test_edges_of_a_view_join_the_nodes_that_they_joined_before(batch):
 def test_every_graph_undergoes_one_or_two_of_the_three(batch):
     counts = np.zeros(4, int)
     for seed in range(20):
-        one = collate([random_graph(5, warps=20, nodes=60)])
-        view = random_view(one, random(seed))
-        kept = drop_edges(one, flags(one, False), random()).features
-        fewer_nodes = view.num_nodes < one.num_nodes
+        graph = collate([random_graph(5, warps=20, nodes=60)])
+        view = random_view(graph, random(seed))
+        kept = drop_edges(graph, flags(graph, False), random()).features
+        fewer_nodes = view.num_nodes < graph.num_nodes
         noisy = not torch.isin(view.features[:, 0], kept[:, 0]).all()
-        fewer_edges = not fewer_nodes and len(view.edge_type) < len(one.edge_type)
+        fewer_edges = not fewer_nodes and len(view.edge_type) < len(graph.edge_type)
         counts[int(fewer_nodes) + int(noisy) + int(fewer_edges)] += 1
     assert counts[0] == 0 and counts[1] > 0 and counts[2] > 0 and counts[3] == 0

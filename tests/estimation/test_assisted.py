@@ -122,12 +122,12 @@ def test_the_sums_of_the_cells_are_those_of_plain_loops():
     x, group = design.means["cycles"], np.asarray(design.groups)
     for part, n in zip(design.parts({"cycles": 0.01}), (20, 4, 3), strict=True):
         part.n = n
-        found, units = part.cell_sample(group, Auxiliary(x, x, np.ones(600, bool)))
-        own = part.units
-        expected, drawn = sample_of(part.cells, n, design.u[own], x[own], group[own])
-        assert units.tolist() == own[drawn].tolist() and sorted(units) == sorted(part.sample())
+        sample, units = part.cell_sample(group, Auxiliary(x, x, np.ones(600, bool)))
+        members = part.units
+        expected, drawn = sample_of(part.cells, n, design.u[members], x[members], group[members])
+        assert units.tolist() == members[drawn].tolist() and sorted(units) == sorted(part.sample())
         for name in ("N", "mean_x", "square", "spread", "mixed"):
-            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-6)
+            np.testing.assert_allclose(getattr(sample, name), getattr(expected, name), rtol=1e-9, atol=1e-6)
 
 
 def test_the_slope_of_a_cell_is_the_one_fitted_without_it():
@@ -344,16 +344,16 @@ def test_the_known_latency_is_no_part_of_what_is_uncertain():
     x = design.means["cycles"]
     latency = 9.0 * x.mean()
     drawn = []
-    for known in (0.0, latency):
-        whole = AssistedDesign({"cycles": x + latency, "active_cycles": x}, design.groups, design.u, latency=known)
+    for stated in (0.0, latency):
+        whole = AssistedDesign({"cycles": x + latency, "active_cycles": x}, design.groups, design.u, latency=stated)
         engine = Engine(whole, ErrorBudget(0.01))
         *_, look = passes(engine, ("cycles", "active_cycles"), np.column_stack([y + latency, y]))
-        found, active = look.estimates["cycles"], look.estimates["active_cycles"]
-        assert look.met and found.contains(float((y + latency).sum())) and active.contains(float(y.sum()))
+        total, active = look.estimates["cycles"], look.estimates["active_cycles"]
+        assert look.met and total.contains(float((y + latency).sum())) and active.contains(float(y.sum()))
         units = np.arange(600)
-        assert engine.predict(units).sum(axis=0) == pytest.approx([found.estimate, active.estimate])
+        assert engine.predict(units).sum(axis=0) == pytest.approx([total.estimate, active.estimate])
         drawn.append(len(engine.drawn()))
-        gap = found.estimate - active.estimate - 600 * latency
+        gap = total.estimate - active.estimate - 600 * latency
     assert gap == pytest.approx(0.0, abs=1e-6 * y.sum()) and drawn[1] < drawn[0]
 
 
@@ -361,12 +361,12 @@ def test_means_over_leaves_are_those_of_plain_loops_kept_or_not():
     random = np.random.default_rng(3)
     x, group, other = random.random(300), random.integers(0, 4, 300), random.random(300)
     cells = Cells(x, group, 0.5, name="cycles", added=0.25)
-    told = {"cycles": x + 0.25, "cycles x": x, "misses": other, "": other}
+    values_by_name = {"cycles": x + 0.25, "cycles x": x, "misses": other, "": other}
     for n in (4, 30, 4):  # the second time leaves have been cut, and units put in another order
-        for name, values in told.items():
+        for name, values in values_by_name.items():
             for of in (None, lambda v, g: v * 1.5 + g):
                 expected = values if of is None else of(values, group)
-                found = cells.means(n, lambda places, v=values: v[places], name, of)
+                of_leaves = cells.means(n, lambda places, v=values: v[places], name, of)
                 units = [cells.order[a:b] for a, b in zip(cells.leaves(n).start, cells.leaves(n).end, strict=True)]
-                for means, power in zip(found, (1, 2), strict=True):
+                for means, power in zip(of_leaves, (1, 2), strict=True):
                     np.testing.assert_allclose(means, [(expected[u] ** power).mean() for u in units], rtol=1e-12)

@@ -134,14 +134,14 @@ RUNS: dict[str, Run] = {
 def outcome(run: Run) -> list[float]:
     """All that a run states, at every look."""
     engine, counters, values = run()
-    found: list[float] = []
+    numbers: list[float] = []
     for look in passes(engine, counters, values):
-        found.append(len(engine.drawn()))
-        for one in look.estimates.values():
-            found += [one.estimate, one.half_width, one.computed_half_width, one.degrees_of_freedom]
-        if len(found) > 5 and found[-1] == found[-6] and isinstance(engine, Engine):
-            return [*found, len(engine.drawn())]  # the first sample has to grow
-    return found
+        numbers.append(len(engine.drawn()))
+        for total in look.estimates.values():
+            numbers += [total.estimate, total.half_width, total.computed_half_width, total.degrees_of_freedom]
+        if len(numbers) > 5 and numbers[-1] == numbers[-6] and isinstance(engine, Engine):
+            return [*numbers, len(engine.drawn())]  # the first sample has to grow
+    return numbers
 
 
 @cache
@@ -164,7 +164,7 @@ def test_a_run_notices_where_a_constant_is_half_or_twice_as_large(name, monkeypa
     before = {run: usual(run) for run in RUNS}
     for value in other_values(name):
         monkeypatch.setattr(constants, name, value)
-        if any(not np.array_equal(outcome(RUNS[run]), known, equal_nan=True) for run, known in before.items()):
+        if any(not np.array_equal(outcome(RUNS[run]), expected, equal_nan=True) for run, expected in before.items()):
             return
     raise AssertionError(f"nothing notices {name}")
 
@@ -172,7 +172,7 @@ def test_a_run_notices_where_a_constant_is_half_or_twice_as_large(name, monkeypa
 def test_the_table_of_the_readme_has_every_constant_with_its_value():
     rows = dict(re.findall(r"^\| `([A-Z_0-9]+)` \| ([^|]+) \|", README.read_text(), re.MULTILINE))
     assert {name: text.strip() for name, text in rows.items()} == {
-        name: ", ".join(f"{one:g}" for one in (value.values() if isinstance(value, dict) else [value]))
+        name: ", ".join(f"{number:g}" for number in (value.values() if isinstance(value, dict) else [value]))
         for name, value in VALUES.items()
     }
 
@@ -180,7 +180,7 @@ def test_the_table_of_the_readme_has_every_constant_with_its_value():
 def text_of(value) -> str:
     """A number, or several, as the tables of the README have them; empty of any other value."""
     several = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
-    return ", ".join(f"{one:g}" if isinstance(one, int | float) else "" for one in several)
+    return ", ".join(f"{number:g}" if isinstance(number, int | float) else "" for number in several)
 
 
 def constants_of(path: Path) -> dict[str, str]:

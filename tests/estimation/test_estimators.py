@@ -67,8 +67,8 @@ def test_over_all_samples_the_variance_of_the_mean_estimator_is_the_textbook_one
 
 
 def test_over_all_samples_the_sample_variances_average_to_the_true_ones():
-    found = [Moments.of(STRATA[units], Y[units], 2).variance for units in all_samples((3, 2))]
-    assert np.mean(found, axis=0) == pytest.approx([Y[h == STRATA].var(ddof=1) for h in (0, 1)])
+    variances = [Moments.of(STRATA[units], Y[units], 2).variance for units in all_samples((3, 2))]
+    assert np.mean(variances, axis=0) == pytest.approx([Y[h == STRATA].var(ddof=1) for h in (0, 1)])
 
 
 def test_the_combined_ratio_is_exact_for_proportional_values():
@@ -137,8 +137,8 @@ def test_the_spread_of_a_log_normal_population_of_strata_is_estimated_from_two_d
 def test_labels_are_numbered_in_ascending_order_with_the_first_unit_of_each(labels):
     values = np.array(labels, dtype=np.int64)
     _, first, number = np.unique(values, return_index=True, return_inverse=True)
-    found = number_labels(values)
-    assert found.first.tolist() == first.tolist() and found.number.tolist() == number.tolist()
+    numbered = number_labels(values)
+    assert numbered.first.tolist() == first.tolist() and numbered.number.tolist() == number.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(-1, 5) | st.integers(0, 2**60), st.integers(0, 2**20) | st.floats(0.0, 2.0**20))))

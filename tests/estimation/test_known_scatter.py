@@ -37,17 +37,17 @@ def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
         if (look := engine.look()).met or not engine.grow():
             break
     truth = float((values + x - course).sum())
-    found = look.estimates["cycles"]
-    assert found.contains(truth) and (len(engine.wanted()) == 0)
-    assert abs(found.estimate / values.sum() - 1.0) > 0.01
-    assert found.simulated == pytest.approx(float(values[engine.drawn()].sum()))
+    total = look.estimates["cycles"]
+    assert total.contains(truth) and (len(engine.wanted()) == 0)
+    assert abs(total.estimate / values.sum() - 1.0) > 0.01
+    assert total.simulated == pytest.approx(float(values[engine.drawn()].sum()))
 
 
 def test_draws_that_agree_by_chance_are_not_believed_beyond_what_is_known_to_scatter():
     x = design(1).means["cycles"]
     errors = []
-    for known in ({}, {"deviations": 0.1 * x}, {"deviations": 0.2 * x}):
-        engine = Engine(design(1, **known), ErrorBudget(BUDGET))
+    for expected_scatter in ({}, {"deviations": 0.1 * x}, {"deviations": 0.2 * x}):
+        engine = Engine(design(1, **expected_scatter), ErrorBudget(BUDGET))
         simulate(engine, x)
         errors.append(engine.look().estimates["cycles"].std_error)
     assert errors[0] < 0.5 * errors[1] and errors[2] == pytest.approx(2.0 * errors[1], rel=0.05)
@@ -69,12 +69,12 @@ def test_bounds_are_right_where_one_kernel_of_many_scatters_and_few_draws_show_i
     assert np.mean(right) >= 0.85  # 0.18 without an expected scatter
 
 
-@pytest.mark.parametrize(("known", "scatter", "doubted"), [(0.0, 0.15, True), (0.15, 0.15, False), (0.15, 0.4, True)])
-def test_predictions_are_doubted_for_what_they_err_by_beyond_what_is_known(known, scatter, doubted):
-    x, one, n = np.linspace(1000.0, 3000.0, 40), np.ones(40), np.arange(40)
-    sample = CellSample(x, x, 0 * n, n, 50.0 * one, x, x * x, 0.0 * one, 0.0 * one, 0.0 * one, 50.0 * float(x.sum()), 1)
+@pytest.mark.parametrize(("expected", "scatter", "doubted"), [(0.0, 0.15, True), (0.15, 0.15, False), (0.15, 0.4, True)])
+def test_predictions_are_doubted_for_what_they_err_by_beyond_what_is_known(expected, scatter, doubted):
+    x, ones, n = np.linspace(1000.0, 3000.0, 40), np.ones(40), np.arange(40)
+    sample = CellSample(x, x, 0 * n, n, 50.0 * ones, x, x * x, 0.0 * ones, 0.0 * ones, 0.0 * ones, 50.0 * float(x.sum()), 1)
     y = x * (1.0 + generator(4, "scatter").normal(0.0, scatter, 40))
-    assert fit_total(y, sample, 0.05, Trust(max(MIN_SQUARED_ERROR, known**2))).doubted == doubted
+    assert fit_total(y, sample, 0.05, Trust(max(MIN_SQUARED_ERROR, expected**2))).doubted == doubted
 
 
 @pytest.mark.parametrize("share", [0.7, 0.9])

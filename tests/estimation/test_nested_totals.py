@@ -66,16 +66,16 @@ def test_parts_hold_their_totals_as_often_as_stated(trouble, predictions, seeds)
 
 
 def test_a_part_is_held_where_nearly_all_units_are_drawn_and_few_are_unlike_the_others():
-    y, parts = np.full(48, 100.0), np.arange(48) // 4
+    y, part_of = np.full(48, 100.0), np.arange(48) // 4
     y[[6, 33]] = 60.0  # one unit each of two parts
-    truths, tree, covered = np.bincount(parts, weights=y), Tree(np.array([-1, *[0] * 12]), parts + 1), []
+    truths, tree, covered = np.bincount(part_of, weights=y), Tree(np.array([-1, *[0] * 12]), part_of + 1), []
     for seed in range(200):
         u = permanent_random_numbers(seed, 0, 48)
         engine = Engine(Design(np.zeros(48, int), np.array([40]), u), ErrorBudget(0.01))
         engine.record_many(drawn := engine.drawn(), ("cycles",), y[drawn])
         whole, results = engine.look().estimates["cycles"], np.isin(np.arange(48), drawn)
-        found = subtotals(tree, whole, engine.predict(np.arange(48))[:, 0], results, engine.unit_errors("cycles"), False)
-        covered.append([part.contains(total) for part, total in zip(found[1:], truths, strict=True)])
+        parts = subtotals(tree, whole, engine.predict(np.arange(48))[:, 0], results, engine.unit_errors("cycles"), False)
+        covered.append([part.contains(total) for part, total in zip(parts[1:], truths, strict=True)])
     assert np.mean(covered, axis=0)[[1, 8]].min() >= 0.93
 
 
@@ -116,9 +116,9 @@ def test_where_every_launch_has_its_result_parts_are_exact_but_for_errors_that_a
 
 
 def test_the_error_of_a_result_is_in_the_parts_that_hold_it_alone():
-    y, everything, own = truth("none"), np.ones(N, bool), np.zeros(N)
-    own[0] = 500.0
-    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), own, np.zeros(N, int))
+    y, everything, half_widths = truth("none"), np.ones(N, bool), np.zeros(N)
+    half_widths[0] = 500.0
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), half_widths, np.zeros(N, int))
     parts = subtotals(TREE, whole(y.sum(), 500.0, 0.0), y, everything, errors, False)
     assert [place for place, part in enumerate(parts) if part.half_width >= 500.0] == [0, 1, 3]
 
@@ -144,6 +144,6 @@ def test_first_launches_are_known_as_well_as_the_drawn_ones_were_predicted(budge
         engine = Engine(design, ErrorBudget(budget))
         *_, look = passes(engine, ("cycles",), y)
         values, results = engine.predict(np.arange(count))[:, 0], np.isin(np.arange(count), engine.drawn())
-        found = subtotals(tree, look.estimates["cycles"], values, results, engine.unit_errors("cycles"), False)
-        held.append([part.contains(total) for part, total in zip(found, tree.sums(y)[: tree.count], strict=True)])
+        parts = subtotals(tree, look.estimates["cycles"], values, results, engine.unit_errors("cycles"), False)
+        held.append([part.contains(total) for part, total in zip(parts, tree.sums(y)[: tree.count], strict=True)])
     assert np.mean(held) >= 0.95

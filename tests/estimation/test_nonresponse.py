@@ -56,15 +56,15 @@ def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, bud
     for seed in range(25):
         y, x, strata, u, lacking = population(seed)
         look, engine = run(Engine(designed(kind, x, strata, u), ErrorBudget(budget)), y, lacking)
-        found = engine.nonresponse()
-        lacked += len(found)
+        imputed = engine.nonresponse()
+        lacked += len(imputed)
         total = look.estimates["cycles"]
         inside += total.contains(y.sum())
         assert look.met == (total.computed_half_width <= budget * total.estimate * (1.0 + 1e-9))
-        least = budget * total.estimate + sum(values["cycles"].half_width for values in found.values())
-        assert total.half_width >= least * (1.0 - 1e-9) or len(engine.drawn()) + len(found) >= N
-        assert set(found) <= lacking and not set(engine.wanted().tolist())
-        for unit, values in found.items():
+        least = budget * total.estimate + sum(values["cycles"].half_width for values in imputed.values())
+        assert total.half_width >= least * (1.0 - 1e-9) or len(engine.drawn()) + len(imputed) >= N
+        assert set(imputed) <= lacking and not set(engine.wanted().tolist())
+        for unit, values in imputed.items():
             cycles = values["cycles"]
             assert cycles.half_width >= cycles.estimate > 0.0, "it may be nothing"
             assert cycles.estimate + cycles.half_width > 0.9 * y[unit]
@@ -128,8 +128,8 @@ def test_ratios_and_parts_hold_what_has_no_result():
     engine = Engine(Design(strata, np.full(GROUPS, 4), u), budget, ratios=ratios, ranges=RangeTargets(names))
     look, engine = run(engine, y, lacking)
     assert engine.nonresponse() and look.ratios["reads_per_cycle"].contains(2.0)
-    assert all(one.contains(y[tree.of_unit == k + 1].sum()) for k, one in enumerate(look.ranges.values()))
-    assert sum(one.estimate for one in look.ranges.values()) == pytest.approx(look.estimates["cycles"].estimate)
+    assert all(part.contains(y[tree.of_unit == k + 1].sum()) for k, part in enumerate(look.ranges.values()))
+    assert sum(part.estimate for part in look.ranges.values()) == pytest.approx(look.estimates["cycles"].estimate)
 
 
 def test_a_journal_finds_the_engine_as_it_was():

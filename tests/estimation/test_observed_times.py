@@ -46,6 +46,6 @@ def test_a_recording_without_slow_units_costs_no_draw_for_them(monkeypatch):
 @pytest.mark.skipif(not (SHARED_DATA / "cases").is_dir(), reason="the shared cases are not here")
 def test_three_heavy_slow_launches_of_another_recording_do_not_break_the_bound():
     paths = (SHARED_DATA / "cases" / f"three_slow_{name}.csv.gz" for name in "ab")
-    one, other = map(read_profile, paths)
-    held = [run(one.duration, other.duration, one.names.numbers, 0.05, seed)[0] for seed in range(20)]
+    first, second = map(read_profile, paths)
+    held = [run(first.duration, second.duration, first.names.numbers, 0.05, seed)[0] for seed in range(20)]
     assert np.mean(held) >= 0.95

@@ -43,8 +43,8 @@ def test_misses_that_predictions_tell_are_known():
     misses = np.where(KERNEL % 2 == 0, 50.0, 0.0)
     for estimate in of_runs(lambda seed: assisted(seed, other=misses), misses):
         assert estimate.contains(misses.sum())
-    known = [e.relative_half_width <= 0.25 for e in of_runs(lambda seed: assisted(seed, other=misses), misses)]
-    assert np.mean(known) > 0.5
+    narrow = [e.relative_half_width <= 0.25 for e in of_runs(lambda seed: assisted(seed, other=misses), misses)]
+    assert np.mean(narrow) > 0.5
 
 
 def test_skewed_misses_that_predictions_tell_roughly_have_a_bound_that_holds():

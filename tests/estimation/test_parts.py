@@ -44,7 +44,7 @@ def test_a_slow_begin_and_slow_first_units_are_found_and_cost_draws_there_only(r
         engine = Engine(design, ErrorBudget(0.01))
         looks = run_passes(engine, y * factor)
         look = looks[-1]
-        assert all(bool(one.goes_on) == (one.estimates["cycles"].meets(0.01) and not one.met) for one in looks)
+        assert all(bool(look.goes_on) == (look.estimates["cycles"].meets(0.01) and not look.met) for look in looks)
         held += look.estimates["cycles"].contains(float((y * factor).sum()))
         rest.append(engine.sampling.cells[0])
         assert engine.pass_state()["apart"] and set(np.flatnonzero(FIRST)) <= set(engine.drawn().tolist())
@@ -81,7 +81,7 @@ def test_a_result_beyond_the_allowance_raises_it_and_the_report_says_so(is_certa
         engine = Engine(AssistedDesign({"cycles": x}, group, u, "repetitive"), ErrorBudget(0.05))
         drawn = engine.wanted()
         engine.record_many(drawn, ("cycles",), np.where(drawn == unit, off, 1.0)[:, None] * x[drawn, None])
-        (sentence,) = (one for one in engine.look().assumptions if "most influential" in one)
+        (sentence,) = (line for line in engine.look().assumptions if "most influential" in line)
         assert ("more than the 3 % of `assume`" in sentence) == (off > 1.0)
         assert off == 1.0 or float(re.search(r"may be ([\d.e+]+) % off", sentence)[1]) >= 27.0
 

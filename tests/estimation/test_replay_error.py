@@ -35,9 +35,9 @@ def test_successive_sums_estimate_the_sum_over_all_launches_whatever_the_chances
     for i, j in itertools.permutations(range(3), 2):
         probability = chances[i] * chances[j] / (1.0 - chances[i])
         z = missed[i] / chances[i], missed[i] + missed[j] * (1.0 - chances[i]) / chances[j]
-        found = _successive_sums(missed[[i, j]], chances[[i, j]])
-        assert found == pytest.approx(z)
-        total += probability * found.mean()
+        sums = _successive_sums(missed[[i, j]], chances[[i, j]])
+        assert sums == pytest.approx(z)
+        total += probability * sums.mean()
     assert total == pytest.approx(missed.sum()) and kept.sum() > 0.0
 
 
@@ -77,9 +77,9 @@ def two_short_launches(more, fewer, absolute=EXPECTED_CYCLES):
 
 
 def test_two_pairs_of_short_launches_cannot_state_an_error_of_per_cents():
-    as_before, found = two_short_launches(18.0, 37.0, absolute=0.0), two_short_launches(18.0, 37.0)
+    as_before, error = two_short_launches(18.0, 37.0, absolute=0.0), two_short_launches(18.0, 37.0)
     assert abs(as_before.estimate) > 0.02
-    assert abs(found.estimate) < 0.001 and abs(found.estimate) + found.half_width < 0.005
+    assert abs(error.estimate) < 0.001 and abs(error.estimate) + error.half_width < 0.005
 
 
 def test_errors_beyond_what_is_expected_in_cycles_count_in_full():
@@ -88,12 +88,12 @@ def test_errors_beyond_what_is_expected_in_cycles_count_in_full():
 
 def test_long_launches_count_as_they_were_measured():
     kept = np.array([1e6, 1.2e6])
-    before, found = (
+    before, error = (
         replay_error(Compared(kept, 1.004 * kept, np.full(2, 0.1), np.ones(2), 1.0, 16, a * np.ones(2)), 0.95)
         for a in (0.0, EXPECTED_CYCLES)
     )
-    assert found.estimate == pytest.approx(before.estimate, rel=1e-2)
-    assert found.half_width == pytest.approx(before.half_width, rel=1e-2)
+    assert error.estimate == pytest.approx(before.estimate, rel=1e-2)
+    assert error.half_width == pytest.approx(before.half_width, rel=1e-2)
 
 
 @given(st.floats(1e-4, 0.1), st.floats(0.0, 0.1), st.floats(1e-5, 0.2), st.integers(1, 11))
@@ -116,13 +116,13 @@ def test_errors_of_some_cycles_in_short_launches_are_covered_as_well_as_those_in
         chances = kept * weight / (kept * weight).sum()
         first = np.argsort(-np.log1p(-random.random(drawn)) / chances)[:n]
         absolute = EXPECTED_CYCLES * weight
-        found = replay_error(
+        error = replay_error(
             Compared(
                 (kept * weight)[first], ((kept + off) * weight)[first], chances[first], np.ones(n), 1.0, drawn,
                 absolute[first], float((absolute**2).sum() / (kept * weight).sum() ** 2),
             ), 0.95,
         )  # fmt: skip
-        return abs(found.estimate - (off * weight).sum() / (kept * weight).sum()) <= found.half_width
+        return abs(error.estimate - (off * weight).sum() / (kept * weight).sum()) <= error.half_width
 
     for length in (800, 6000):
         assert np.mean([held(length) for _ in range(300)]) >= 0.88

@@ -24,8 +24,8 @@ BOTH = ErrorBudget(0.01, further={"reads": 0.03})
 
 
 def assisted(seed, budget, predictions=None):
-    known = {"cycles": CYCLES, "reads": READS} if predictions is None else predictions
-    design = AssistedDesign(known, KERNEL, permanent_random_numbers(seed, 0, UNITS))
+    predicted = {"cycles": CYCLES, "reads": READS} if predictions is None else predictions
+    design = AssistedDesign(predicted, KERNEL, permanent_random_numbers(seed, 0, UNITS))
     return Engine(design, budget, ratios={"reads_per_cycle": ("reads", "cycles")})
 
 
@@ -97,17 +97,17 @@ def drawn_for_both(engine):
 
 
 def test_one_target_has_the_cells_and_the_sample_that_it_has_without_the_others():
-    one = assisted(4, ErrorBudget(0.01))
+    engine = assisted(4, ErrorBudget(0.01))
     only = assisted(4, BOTH.each()[0])
-    assert last_look(one).estimates == last_look(only).estimates
-    assert one.drawn().tolist() == only.drawn().tolist()
+    assert last_look(engine).estimates == last_look(only).estimates
+    assert engine.drawn().tolist() == only.drawn().tolist()
 
 
 def test_the_computed_half_width_is_no_larger_than_the_stated_one():
     look = last_look(assisted(1, BOTH))
     for name, allowed in BOTH.targets.items():
-        found = look.estimates[name]
-        assert found.half_width == pytest.approx(max(found.computed_half_width, allowed * found.estimate))
+        total = look.estimates[name]
+        assert total.half_width == pytest.approx(max(total.computed_half_width, allowed * total.estimate))
 
 
 @pytest.mark.parametrize(

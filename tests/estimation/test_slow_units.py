@@ -36,10 +36,10 @@ def slow_draws(slow):
 
 
 def test_slow_draws_among_long_units_tell_that_all_may_be_slow():
-    found = slow_draws([10, 60, 110, 160])
-    assert found.times == 0.85, "as before any draw"
+    slow = slow_draws([10, 60, 110, 160])
+    assert slow.times == 0.85, "as before any draw"
     of_long = 0.85 * 4 + 0.15 * 2  # as cycles, the two slow draws among short units are nothing here
-    assert np.allclose(found.mean_square(np.array([1.0, 1000.0])), [4.0 * 4 / 1000.0, 4.0 * of_long / 1000.0], rtol=1e-5)
+    assert np.allclose(slow.mean_square(np.array([1.0, 1000.0])), [4.0 * 4 / 1000.0, 4.0 * of_long / 1000.0], rtol=1e-5)
 
 
 def test_slow_draws_among_short_units_only_tell_that_they_add_cycles():

@@ -60,9 +60,9 @@ def test_the_estimate_is_unbiased_and_its_standard_error_is_what_it_errs_by(wron
         engine = Engine(phase_of(strata, y, seed, wrong=wrong), ErrorBudget(0.001))
         wanted = engine.wanted()
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-        found = engine.look().estimates["cycles"]
-        errors.append(found.estimate - y.sum())
-        claimed.append(found.std_error)
+        total = engine.look().estimates["cycles"]
+        errors.append(total.estimate - y.sum())
+        claimed.append(total.std_error)
     rms, mean = float(np.sqrt(np.mean(np.square(errors)))), float(np.mean(errors))
     assert abs(mean) < 3.5 * rms / np.sqrt(len(errors))
     assert rms < 1.15 * float(np.sqrt(np.mean(np.square(claimed))))
@@ -103,12 +103,12 @@ def test_where_all_observed_units_are_simulated_it_is_the_stratified_estimator()
         engine.sampling._parts.set(engine.sampling._parts.counts)
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-    found = engine.look().estimates["cycles"]
+    total = engine.look().estimates["cycles"]
     plain = phase_of(strata, y, 3, drawn=10).first
     plain.results.add_many(units, ("cycles",), y[units][:, None])
     other = plain.look(0, plain.budget).estimates["cycles"]
-    assert (found.estimate, found.std_error) == pytest.approx((other.estimate, other.std_error))
-    assert found.simulated == pytest.approx(float(y[units].sum()))
+    assert (total.estimate, total.std_error) == pytest.approx((other.estimate, other.std_error))
+    assert total.simulated == pytest.approx(float(y[units].sum()))
 
 
 def test_a_first_sample_that_is_short_asks_for_further_units_and_then_meets_the_budget():
@@ -157,8 +157,8 @@ def test_a_unit_that_can_have_no_result_gives_way_to_others_of_its_stratum():
     assert lost not in other.wanted() and phase.observed[other.wanted()].all()
     wanted = other.wanted()
     other.record_many(wanted, ("cycles",), y[wanted][:, None])
-    found = other.look().estimates["cycles"]
-    assert found.contains(y.sum()) and found.half_width > 0.0
+    total = other.look().estimates["cycles"]
+    assert total.contains(y.sum()) and total.half_width > 0.0
 
 
 def test_predictions_add_up_to_the_estimate_and_a_restored_pass_draws_the_same():

@@ -54,12 +54,12 @@ def test_the_open_unit_breaks_the_budget_at_the_multiple_that_the_look_says_and_
     for seed in range(10):
         engine = engine_of(seed, x)
         *_, look = passes(engine, ("cycles",), x)
-        found, estimate = look.open_unit, look.estimates["cycles"]
-        eps, expected = engine.budget.relative_error, float(engine.predict([found.unit])[0, 0])
-        assert found.unit not in engine.drawn() and 0.0 < found.probability < 0.5
+        open_unit, estimate = look.open_unit, look.estimates["cycles"]
+        eps, expected = engine.budget.relative_error, float(engine.predict([open_unit.unit])[0, 0])
+        assert open_unit.unit not in engine.drawn() and 0.0 < open_unit.probability < 0.5
         if engine_of is predicted:  # the largest of all that is expected of an open unit
             assert expected == max(engine.predict(np.setdiff1d(np.arange(UNITS), engine.drawn()))[:, 0])
-        for multiple, breaks in ((1.01 * found.times, True), (0.99 * found.times, False)):
+        for multiple, breaks in ((1.01 * open_unit.times, True), (0.99 * open_unit.times, False)):
             assert ((multiple - 1.0) * expected > eps * estimate.estimate) is breaks
 
 

@@ -147,12 +147,12 @@ def test_a_truth_that_the_fast_model_made_itself_is_told(tmp_path):
     traces = synthesised(tmp_path / "traces", "iterative-solver", 60, rows=1024)
     truth = tmp_path / "truth.csv"  # a table: nothing in it names the GPU
     subprocess.run([program(), "-trace", traces, "-config", "v100", "-results", truth], check=True)
-    for model, told in (("auto", True), ("rtx", False)):
+    for model, warned in (("auto", True), ("rtx", False)):
         workload = f"truth={truth},traces={traces},name=solver,fast_model={model},profile=model"
         arguments = ("-p", "stem", "--budgets", "0.05", "--seeds", "1", "-o", tmp_path / model)
-        assert ("predicts the very cycles of the truth" in compare("-w", workload, *arguments)) == told
+        assert ("predicts the very cycles of the truth" in compare("-w", workload, *arguments)) == warned
         notes = json.loads((tmp_path / model / "comparison.json").read_text())["workloads"][0]["notes"]
-        assert any("very cycles" in note for note in notes) == told
+        assert any("very cycles" in note for note in notes) == warned
 
 
 def test_a_narrow_terminal_gets_the_columns_that_fit(monkeypatch, truth_file):

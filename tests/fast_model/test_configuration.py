@@ -86,7 +86,7 @@ def derive(tmp_path):
 
 
 def test_an_accelsim_configuration_is_taken_over(derive):
-    found = derive(GPGPUSIM, TRACE)
+    derived = derive(GPGPUSIM, TRACE)
     expected = {
         "sms": 12,
         "max_warps_per_sm": 32,
@@ -109,11 +109,11 @@ def test_an_accelsim_configuration_is_taken_over(derive):
         "control_interval": 3,
         "tensor_interval": 4,
     }
-    assert {key: found.values[key] for key in expected} == expected
-    assert found.notes == []
-    assert found.simulator == "accelsim"
+    assert {key: derived.values[key] for key in expected} == expected
+    assert derived.notes == []
+    assert derived.simulator == "accelsim"
     # 50 cycles of L2's clock and 22 of DRAM's, in cycles of the cores.
-    assert found.values["dram_latency"] == 100 + 11
+    assert derived.values["dram_latency"] == 100 + 11
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_later_file_overrides_an_earlier_one(derive):
 
 
 def test_what_a_file_leaves_open_is_as_on_the_shipped_gpu(derive):
-    found, base = derive("-gpgpu_n_clusters 9\n").values, shipped("v100").values
-    assert found["sms"] == 9
-    assert found["l2_size"] == base["l2_size"]
+    values, base = derive("-gpgpu_n_clusters 9\n").values, shipped("v100").values
+    assert values["sms"] == 9
+    assert values["l2_size"] == base["l2_size"]
 
 
 def test_an_option_that_is_not_known_is_named_once(derive):
@@ -171,7 +171,7 @@ def test_l1_gets_what_shared_memory_leaves(derive):
 
 
 def test_knobs_of_macsim_are_taken_over(derive):
-    found = derive(MACSIM)
+    derived = derive(MACSIM)
     expected = {
         "sms": 6,
         "schedulers_per_sm": 2,
@@ -191,9 +191,9 @@ def test_knobs_of_macsim_are_taken_over(derive):
         "dram_latency": 36,
         "dram_bytes_per_cycle": 8,
     }
-    assert {key: found.values[key] for key in expected} == expected
-    assert found.simulator == "macsim"
-    assert found.notes == ["the fast model does not model these options: clock_llc 1.0"]
+    assert {key: derived.values[key] for key in expected} == expected
+    assert derived.simulator == "macsim"
+    assert derived.notes == ["the fast model does not model these options: clock_llc 1.0"]
 
 
 def test_options_of_macsim_are_named_only_where_the_model_has_another_value(derive):
@@ -273,20 +273,20 @@ class TestConfigurationFor:
         return configuration_for(*arguments, paths, said.append), said
 
     def test_the_hosts_own_statement_comes_first(self):
-        found, said = self.choose("auto", "accelsim", GPGPUSIM, "0")
-        assert found.values["sms"] == 12
+        chosen, said = self.choose("auto", "accelsim", GPGPUSIM, "0")
+        assert chosen.values["sms"] == 12
         assert said == []
 
     def test_without_a_statement_the_nearest_shipped_one_is_named_in_one_line(self):
-        found, said = self.choose("auto", "accelsim", "", "0")
-        assert found.name == "v100"
+        chosen, said = self.choose("auto", "accelsim", "", "0")
+        assert chosen.name == "v100"
         assert len(said) == 1
         assert "nearest shipped" in said[0]
 
     def test_the_embedded_host_is_predicted_with_another_gpu_than_its_own(self):
-        for own in ("v100", "rtx"):
-            found, said = self.choose("auto", "kernelpoint-host", "", shipped(own).hash)
-            assert found.name != own
+        for simulated in ("v100", "rtx"):
+            chosen, said = self.choose("auto", "kernelpoint-host", "", shipped(simulated).hash)
+            assert chosen.name != simulated
             assert len(said) == 1
 
     def test_a_named_file_or_packaged_name_wins(self, tmp_path):

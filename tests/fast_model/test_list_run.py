@@ -57,10 +57,10 @@ def run(paths, copies, configuration, contents=None, **effort):
 
 def equal_contents(paths):
     """int32 [N]: equal where traces are equal."""
-    known = [
+    contents = [
         f"{high} {low}" if path else "" for path, (high, low, _) in zip(paths, read_chunk(paths).contents.tolist(), strict=True)
     ]
-    return Texts.of(known).numbers
+    return Texts.of(contents).numbers
 
 
 def simulated_one_by_one(folder, paths, copies, gpu):
@@ -99,9 +99,9 @@ class TestAgainstTheHost:
         here = sorted(tmp_path.glob("*.traceg"), key=lambda path: int(path.stem.split("-")[1]))
         paths = [str(path) for path in here]
         for effort in ({}, {"contents": equal_contents(paths)}, {"memory_bytes": 0}):
-            found, failures, _ = run(paths, copies, configuration_of([str(configuration)]), **effort)
+            counters, failures, _ = run(paths, copies, configuration_of([str(configuration)]), **effort)
             assert not failures
-            for counter, values in found.items():
+            for counter, values in counters.items():
                 assert values.tolist() == expected[counter], (counter, effort)
 
 
@@ -118,9 +118,9 @@ def test_a_list_that_comes_back_to_its_states_gives_what_its_launches_one_after_
     copies = np.array([[at, (1 << 30) + (what << 12), 4096] for at, what in sorted(copied)], dtype=np.uint64)
     copies = copies.reshape(-1, 3)
     expected, _, _ = run(paths, copies, configuration, memory_bytes=0)
-    found, _, _ = run(paths, copies, configuration)
+    counters, _, _ = run(paths, copies, configuration)
     for counter, values in expected.items():
-        assert np.array_equal(found[counter], values, equal_nan=True), counter
+        assert np.array_equal(counters[counter], values, equal_nan=True), counter
 
 
 def test_equal_launches_in_equal_state_are_simulated_once(traces):
@@ -138,10 +138,10 @@ def test_a_launch_that_fails_fails_each_time_and_the_rest_goes_on(traces, tmp_pa
     broken = tmp_path / "kernel-1.traceg"
     broken.write_text(Path(traces[0]).read_text()[:-400])
     paths = [traces[0], str(broken), traces[1]] * 5
-    found, failures, _ = run(paths, NO_COPIES, shipped("v100"))
+    counters, failures, _ = run(paths, NO_COPIES, shipped("v100"))
     assert [launch for launch, _ in failures] == [1, 4, 7, 10, 13]
     assert all(str(broken) in reason for _, reason in failures)
-    assert np.flatnonzero(np.isnan(found["cycles"])).tolist() == [1, 4, 7, 10, 13]
+    assert np.flatnonzero(np.isnan(counters["cycles"])).tolist() == [1, 4, 7, 10, 13]
 
 
 def test_traces_of_equal_contents_are_simulated_once(traces, tmp_path):
@@ -149,9 +149,9 @@ def test_traces_of_equal_contents_are_simulated_once(traces, tmp_path):
     copy.write_text(Path(traces[0]).read_text())
     paths = [*traces, str(copy), "", *traces] * 3
     expected, _, simulated = run(paths, NO_COPIES, shipped("v100"))
-    found, _, fewer = run(paths, NO_COPIES, shipped("v100"), contents=equal_contents(paths))
+    counters, _, fewer = run(paths, NO_COPIES, shipped("v100"), contents=equal_contents(paths))
     assert fewer < simulated
-    assert all(np.array_equal(found[counter], values, equal_nan=True) for counter, values in expected.items())
+    assert all(np.array_equal(counters[counter], values, equal_nan=True) for counter, values in expected.items())
 
 
 @pytest.fixture(scope="module")
@@ -169,21 +169,21 @@ class TestSettledStreams:
         (copies,) = read_trace_list(trace_list).copies
         exact, _, all_ = run(scan.traces, copies, shipped("v100"), contents=scan.content)
         streams = scan.contents.stream_ids
-        found, _, fewer = run(scan.traces, copies, shipped("v100"), contents=scan.content, streams=streams)
-        return exact, found, all_, fewer
+        settled, _, fewer = run(scan.traces, copies, shipped("v100"), contents=scan.content, streams=streams)
+        return exact, settled, all_, fewer
 
     def test_fewer_launches_are_simulated_and_cycles_stay_within_a_hundredth(self, decode):
-        exact, found, every, fewer = self.both(decode)
+        exact, settled, every, fewer = self.both(decode)
         assert 2 * fewer < every
-        off = np.abs(found["cycles"] - exact["cycles"])
+        off = np.abs(settled["cycles"] - exact["cycles"])
         assert off.mean() < 0.001 * exact["cycles"].mean()
         assert off.max() < 0.05 * exact["cycles"].max()
 
     def test_misses_of_first_launches_and_of_later_ones_are_kept_apart(self, decode):
-        exact, found, _, _ = self.both(decode)
-        assert abs(found["l2_misses"].sum() / exact["l2_misses"].sum() - 1) < 0.01
+        exact, settled, _, _ = self.both(decode)
+        assert abs(settled["l2_misses"].sum() / exact["l2_misses"].sum() - 1) < 0.01
 
     def test_work_that_the_trace_determines_is_exact(self, decode):
-        exact, found, _, _ = self.both(decode)
-        assert np.array_equal(found["instructions"], exact["instructions"])
-        assert np.array_equal(found["ctas"], exact["ctas"])
+        exact, settled, _, _ = self.both(decode)
+        assert np.array_equal(settled["instructions"], exact["instructions"])
+        assert np.array_equal(settled["ctas"], exact["ctas"])

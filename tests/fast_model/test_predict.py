@@ -36,7 +36,7 @@ class Model:
 
     def __call__(self, paths=None, name="v100", fingerprint="list") -> Program:
         shown = []
-        found = predict(
+        predicted = predict(
             self.list if paths is None else replace(self.list, traces=paths),
             shipped(name),
             self.said.append,
@@ -45,7 +45,7 @@ class Model:
             files=fingerprint,
         )
         self.runs += bool(shown)
-        return found
+        return predicted
 
 
 @pytest.fixture
@@ -54,24 +54,24 @@ def model(tmp_path, workload):
 
 
 def same(a: Program, b: Program) -> bool:
-    one, other = a.predictions, b.predictions
-    return all(np.array_equal(one[k], other[k], equal_nan=True) for k in one.keys() | other)
+    first, second = a.predictions, b.predictions
+    return all(np.array_equal(first[k], second[k], equal_nan=True) for k in first.keys() | second)
 
 
-def lacking(found: Program) -> list[int]:
+def lacking(program: Program) -> list[int]:
     """Launches without a prediction."""
-    return np.flatnonzero(np.isnan(found.predictions["cycles"])).tolist()
+    return np.flatnonzero(np.isnan(program.predictions["cycles"])).tolist()
 
 
 @pytest.mark.parametrize("name", ["v100", "rtx"])
 def test_predictions_are_what_the_embedded_host_simulates(model, workload, tmp_path, name):
     run_host(workload, tmp_path, None, "-config", name, "-results", "results.csv", check=True)
     rows = list(csv.DictReader((tmp_path / "results.csv").open()))
-    found = model(name=name)
-    assert found.size == len(rows) == LAUNCHES
-    for counter, values in found.predictions.items():
+    program = model(name=name)
+    assert program.size == len(rows) == LAUNCHES
+    for counter, values in program.predictions.items():
         assert values.tolist() == [float(row[counter]) for row in rows], counter
-    assert not lacking(found)
+    assert not lacking(program)
 
 
 def test_a_list_is_run_once_for_each_configuration(model):
@@ -103,21 +103,21 @@ def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_lost(model):
 
 def test_launches_without_a_trace_are_left_out_and_said(model):
     paths = ["" if launch in (2, 5) else path for launch, path in enumerate(model.list.traces)]
-    found = model(paths)
-    assert lacking(found) == [2, 5]
+    program = model(paths)
+    assert lacking(program) == [2, 5]
     assert any("nothing for 2 of 12 launches" in line for line in model.said)
-    assert found.predictions["cycles"][:2].tolist() == model(fingerprint="whole").predictions["cycles"][:2].tolist()
+    assert program.predictions["cycles"][:2].tolist() == model(fingerprint="whole").predictions["cycles"][:2].tolist()
 
 
 def test_a_trace_that_cannot_be_read_costs_its_launch_only(model, tmp_path):
     broken = tmp_path / "kernel-1.traceg"
     broken.write_text("-kernel name = cut off\n")
     paths = [str(broken) if launch == 3 else path for launch, path in enumerate(model.list.traces)]
-    found = model(paths)
-    assert lacking(found) == [3]
-    assert str(broken) in found.errors[3]
+    program = model(paths)
+    assert lacking(program) == [3]
+    assert str(broken) in program.errors[3]
     assert any("could not simulate 1 launches" in line for line in model.said)
-    assert model(paths).errors == found.errors  # kept on disk
+    assert model(paths).errors == program.errors  # kept on disk
     assert model.runs == 1
 
 
@@ -174,21 +174,23 @@ class TestPredictions:
 
     def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
         predictions = dict(table.predictions)
-        told = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
-        assert np.array_equal(told["l1_accesses"], predictions["l1_accesses"] + predictions["l1_global_writes"], equal_nan=True)
-        hits = told["l1_global_read_hits"] + told["l1_global_reads_merged"]
-        assert np.array_equal(told["l1_global_reads"] - hits, predictions["l1_misses"], equal_nan=True)
+        terms = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
+        assert np.array_equal(
+            terms["l1_accesses"], predictions["l1_accesses"] + predictions["l1_global_writes"], equal_nan=True
+        )
+        hits = terms["l1_global_read_hits"] + terms["l1_global_reads_merged"]
+        assert np.array_equal(terms["l1_global_reads"] - hits, predictions["l1_misses"], equal_nan=True)
         on_fill = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")
-        merged = told["l1_misses"] + predictions["l1_global_reads_merged"]
+        merged = terms["l1_misses"] + predictions["l1_global_reads_merged"]
         assert np.array_equal(on_fill["l1_misses"], merged, equal_nan=True)
 
     def test_cycles_of_sms_in_accelsim_are_those_after_the_latency_of_as_many_sms_as_there_are_ctas(self):
-        own = {"cycles": np.array([5100.0, 5300.0, 4000.0]), "ctas": np.array([2.0, 500.0, 2.0])}
+        predictions = {"cycles": np.array([5100.0, 5300.0, 4000.0]), "ctas": np.array([2.0, 500.0, 2.0])}
         options = "-gpgpu_n_clusters  40 # clusters\n-gpgpu_n_cores_per_cluster 2 #\n"
-        told = in_terms_of("accelsim", own, options, latency=5000)
-        assert told["sm_cycles"].tolist() == [200.0, 24000.0, 0.0]
-        assert told["active_cycles"].tolist() == [100.0, 300.0, 0.0]
-        assert "sm_cycles" not in in_terms_of("accelsim", own)
+        terms = in_terms_of("accelsim", predictions, options, latency=5000)
+        assert terms["sm_cycles"].tolist() == [200.0, 24000.0, 0.0]
+        assert terms["active_cycles"].tolist() == [100.0, 300.0, 0.0]
+        assert "sm_cycles" not in in_terms_of("accelsim", predictions)
 
     def test_a_simulator_without_terms_has_the_models_own_counters(self, table):
         assert set(in_terms_of("another", dict(table.predictions))) == set(table.predictions)

@@ -49,9 +49,9 @@ def clang() -> str | None:
 def sources(target: str) -> list[Path]:
     """Everything that a target is linked with."""
     parts = [ROOT / "plugin" / part for part in PARTS.get(target, FOLDERS.get(target, READERS))]
-    found = dict.fromkeys(path for part in parts for path in ([part] if part.suffix else sorted(part.rglob("*.cc"))))
-    found = [path for path in found if path.parent.name != "bindings"]
-    return found if target in PARTS else [*found, HERE / "memory_files.cc"]
+    paths = dict.fromkeys(path for part in parts for path in ([part] if part.suffix else sorted(part.rglob("*.cc"))))
+    paths = [path for path in paths if path.parent.name != "bindings"]
+    return paths if target in PARTS else [*paths, HERE / "memory_files.cc"]
 
 
 def build(targets: list[str], flags: list[str], driver: list[Path], link: list[str], compiler: str, name: str) -> None:
@@ -80,8 +80,8 @@ def _call(command: list[object]) -> None:
 
 def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
     """Run one target; whether it survived, and its row of the table."""
-    found = CORPUS / target
-    write_seeds(target, found)
+    corpus = CORPUS / target
+    write_seeds(target, corpus)
     command = [
         folder / target,
         f"-max_total_time={seconds}",
@@ -90,7 +90,7 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
         "-print_final_stats=1",
     ]
     done = subprocess.run(
-        [*map(str, command), f"-artifact_prefix={BUILD}/{target}-", str(found)],
+        [*map(str, command), f"-artifact_prefix={BUILD}/{target}-", str(corpus)],
         capture_output=True, text=True, errors="replace", cwd=BUILD, check=False,
         env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0", "KERNELPOINT_SOURCE": str(ROOT)},
     )  # fmt: skip
@@ -102,7 +102,7 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
     rate = int(runs[1]) / max(float(runs[2]), 1)
     return (
         True,
-        f"{target:16} {int(runs[1]):>12,} {rate:>10,.0f} {''.join(edges[-1]):>8} {len(list(found.iterdir())):>8}",
+        f"{target:16} {int(runs[1]):>12,} {rate:>10,.0f} {''.join(edges[-1]):>8} {len(list(corpus.iterdir())):>8}",
     )
 
 
@@ -118,9 +118,9 @@ def coverage(targets: list[str], compiler: str) -> None:
         subprocess.run([program, "-runs=0", str(CORPUS / target)], env={**os.environ, "LLVM_PROFILE_FILE": str(raw)},
                        check=True, capture_output=True)  # fmt: skip
         _call([f"llvm-profdata{suffix}", "merge", raw, "-o", merged])
-        told = subprocess.run([f"llvm-cov{suffix}", "report", program, f"-instr-profile={merged}", *map(str, sources(target))],
+        table = subprocess.run([f"llvm-cov{suffix}", "report", program, f"-instr-profile={merged}", *map(str, sources(target))],
                               capture_output=True, text=True, check=True)  # fmt: skip
-        print(f"-- {target}\n" + "\n".join(line[:40] + line[-60:] for line in told.stdout.splitlines()))
+        print(f"-- {target}\n" + "\n".join(line[:40] + line[-60:] for line in table.stdout.splitlines()))
 
 
 def main() -> None:
@@ -130,14 +130,14 @@ def main() -> None:
     arguments.add_argument("--coverage", action="store_true", help="tell the lines that the corpus reaches, and run nothing")
     arguments.add_argument("targets", nargs="*", default=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
     options = arguments.parse_args()
-    found = clang()
+    compiler = clang()
     if options.coverage:
-        if found is None:
+        if compiler is None:
             sys.exit("coverage by line needs clang++ and llvm-cov")
-        return coverage(options.targets, found)
-    if found is not None:
+        return coverage(options.targets, compiler)
+    if compiler is not None:
         folder = BUILD / "libfuzzer"
-        build(options.targets, ["-fsanitize=fuzzer-no-link", *SANITISERS], [], ["-fsanitize=fuzzer", *SANITISERS], found,
+        build(options.targets, ["-fsanitize=fuzzer-no-link", *SANITISERS], [], ["-fsanitize=fuzzer", *SANITISERS], compiler,
               folder.name)  # fmt: skip
     else:
         folder, compiler = BUILD / "driver", os.environ.get("CXX", "c++")

@@ -21,13 +21,13 @@ def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
     beside = [HERE / "driver.cc", *(sources(target) if target in PARTS else [HERE / "memory_files.cc"])]
     fuzzer = program(HERE / f"{target}.cc", folders, tmp_path / target, beside, [*wrapped, "-lz"])
     inputs = write_seeds(target, tmp_path / "seeds")
-    found = tmp_path / "found"
-    found.mkdir()
+    corpus = tmp_path / "found"
+    corpus.mkdir()
     done = subprocess.run(
-        [fuzzer, f"-runs={RUNS}", "-seed=20240721", "-max_len=8192", found, tmp_path / "seeds"],
+        [fuzzer, f"-runs={RUNS}", "-seed=20240721", "-max_len=8192", corpus, tmp_path / "seeds"],
         capture_output=True, text=True, errors="replace", timeout=600, cwd=tmp_path,
         env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1", "KERNELPOINT_SOURCE": str(HERE.parents[1])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
-    told = re.search(r"Done (\d+) runs", done.stderr)
-    assert told is not None and int(told[1]) == max(RUNS, inputs), done.stderr
+    runs = re.search(r"Done (\d+) runs", done.stderr)
+    assert runs is not None and int(runs[1]) == max(RUNS, inputs), done.stderr

@@ -111,12 +111,12 @@ def variables_of(graph):
 
 def test_statistics_of_values_are_those_computed_by_hand(tmp_path):
     graph = build_graph(write_trace(tmp_path, [[list(VALUES.values())]], version=6))
-    address, loaded, one, total, input_, count = variables_of(graph)
+    address, loaded, constant, total, input_, count = variables_of(graph)
     assert all(variable["has_values"] == 1 for variable in variables_of(graph))
     offsets = np.log2(1 + 4 * np.arange(32)) / 32
     assert address["value_mean"] == pytest.approx(offsets.mean()) and address["value_max"] == pytest.approx(offsets[-1])
     assert loaded["value_median"] == pytest.approx(np.log2(1 + 65536 * 0.5) / 32) and loaded["value_std"] == 0
-    assert one["value_min"] == pytest.approx(np.log2(1 + 65536) / 32)
+    assert constant["value_min"] == pytest.approx(np.log2(1 + 65536) / 32)
     assert total["value_max"] == pytest.approx(np.log2(1 + 65536 * 1.5) / 32)
     lanes = np.log2(1 + np.arange(4)) / 32  # of those that execute
     assert input_["value_p75"] == pytest.approx(np.percentile(lanes, 75), rel=1e-5)
@@ -141,9 +141,9 @@ def test_equal_warps_with_other_values_stay_one_warp(tmp_path):
 
 
 def test_equal_warps_are_one_warp_with_a_weight(tmp_path):
-    one = build_graph(write_trace(tmp_path, [[[LOAD, EXIT]]]))
+    single = build_graph(write_trace(tmp_path, [[[LOAD, EXIT]]]))
     many = build_graph(write_trace(tmp_path, [[[LOAD, EXIT]] * 3] * 100))
-    assert many.num_nodes == one.num_nodes and many.warp_weights.tolist() == [300]
+    assert many.num_nodes == single.num_nodes and many.warp_weights.tolist() == [300]
 
 
 def test_the_most_frequent_warps_are_kept_when_not_all_fit(tmp_path):

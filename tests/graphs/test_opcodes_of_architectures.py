@@ -56,8 +56,8 @@ def test_a_trace_of_an_architectures_opcodes_makes_a_graph_without_unknown_token
 def test_a_shared_token_is_of_an_older_opcode_with_the_same_unit_and_memory_space():
     for opcode, older in SCHEMA.shared_tokens.items():
         assert opcode not in SCHEMA.opcodes and older in SCHEMA.opcodes
-        new, known = _native.classify_opcode(opcode), _native.classify_opcode(older)
-        assert (new["unit"], new["space"]) == (known["unit"], known["space"]), opcode
+        new, old = _native.classify_opcode(opcode), _native.classify_opcode(older)
+        assert (new["unit"], new["space"]) == (old["unit"], old["space"]), opcode
 
 
 def test_an_unknown_opcode_is_a_token_of_its_own_counted_and_no_error(tmp_path):

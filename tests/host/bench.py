@@ -55,7 +55,7 @@ def trace(ctas: list[list[list[str]]], *, name="kernel", grid=None, block=None, 
     threads = block or 32 * max(map(len, ctas), default=1)
     fields = {"kernel name": name, "nregs": str(registers), "shmem": str(shared)}
     fields |= {"shmem base_addr": "0x00007f0000000000", "local mem base_addr": "0x00007e0000000000"}
-    with_pcs = [[[f"{16 * i:04x} {text}" for i, text in enumerate(one)] for one in warps] for warps in ctas]
+    with_pcs = [[[f"{16 * i:04x} {text}" for i, text in enumerate(instructions)] for instructions in warps] for warps in ctas]
     body = "".join(cta(*warps, index=f"{number},0,0") for number, warps in enumerate(with_pcs))
     return small_trace(body, f"({grid or len(ctas)},1,1)", f"({threads},1,1)", **fields)
 

@@ -20,7 +20,7 @@ def reads(*accesses: list[int]) -> str:
     return trace([[warp([load(1, a, sources=[1]) for a in accesses])]])
 
 
-def one(opcode: str, addresses: list[int], width: int = 4, registers: tuple[int, ...] = (4,), mask: int = ALL) -> str:
+def access(opcode: str, addresses: list[int], width: int = 4, registers: tuple[int, ...] = (4,), mask: int = ALL) -> str:
     """A trace of one access."""
     return trace([[warp([instruction(opcode, registers, [] if registers else [1], addresses, width, mask)])]])
 
@@ -67,14 +67,16 @@ COUNTERS = {
         {"l2_accesses": [4, 1], "dram_reads": [0, 1], "dram_writes": [0, 4]},
     ),
     "an atomic is done in L2": (
-        {}, 2 * [one("RED.E.ADD", ONE_WORD, registers=())], {"l1_accesses": [0, 0], "l2_accesses": [1, 1], "l2_misses": [1, 0]}
+        {},
+        2 * [access("RED.E.ADD", ONE_WORD, registers=())],
+        {"l1_accesses": [0, 0], "l2_accesses": [1, 1], "l2_misses": [1, 0]}
     ),
     "a wide access touches all its sectors": (
-        {}, [one("LDG.E.128", [BASE + 16 * lane for lane in range(32)], 16)], {"l1_accesses": [16]}
+        {}, [access("LDG.E.128", [BASE + 16 * lane for lane in range(32)], 16)], {"l1_accesses": [16]}
     ),
-    "inactive lanes touch nothing": ({}, [one("LDG.E", [BASE, BASE + 64], mask=0x101)], {"l1_accesses": [2]}),
+    "inactive lanes touch nothing": ({}, [access("LDG.E", [BASE, BASE + 64], mask=0x101)], {"l1_accesses": [2]}),
     "a generic access may be one of shared memory": (
-        {}, [one("LD.E", [0x7F0000000000 + 4 * lane for lane in range(32)])], {"shared_accesses": [1], "l1_accesses": [0]}
+        {}, [access("LD.E", [0x7F0000000000 + 4 * lane for lane in range(32)])], {"shared_accesses": [1], "l1_accesses": [0]}
     ),
     "local memory of the lanes lies side by side, each warp's by itself": (
         {},

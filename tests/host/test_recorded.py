@@ -6,8 +6,8 @@ from recorded_traces import ACCELSIM, index_of, unpacked
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    (found,) = unpacked(f"{ACCELSIM}/simpletorch3", tmp_path_factory.mktemp("recorded")).rglob("kernelslist.g")
-    return found
+    (listed,) = unpacked(f"{ACCELSIM}/simpletorch3", tmp_path_factory.mktemp("recorded")).rglob("kernelslist.g")
+    return listed
 
 
 @pytest.mark.parametrize("sms", [80, 1])
@@ -26,9 +26,9 @@ def test_every_recorded_instruction_is_issued_once(bench, recorded, sms):
 
 def test_more_sms_make_no_recorded_launch_much_slower(bench, recorded):
     bench.gpu.update(schedulers_per_sm=4)
-    one = bench.run_list(recorded).cycles
+    few = bench.run_list(recorded).cycles
     bench.gpu.update(sms=80)
     many = bench.run_list(recorded).cycles
-    assert sum(many) < sum(one)
+    assert sum(many) < sum(few)
     # Spread CTAs share less of L1: a launch may lose a few L2 latencies, no more.
-    assert all(m < 1.25 * o for m, o in zip(many, one, strict=True))
+    assert all(m < 1.25 * o for m, o in zip(many, few, strict=True))

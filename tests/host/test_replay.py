@@ -67,14 +67,14 @@ ORDERS = {
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 def test_replayed_launches_take_the_cycles_of_the_full_run(bench, sampled, order):
     full = cycles(bench.run(*COMMANDS))
-    found = cycles(sampled.run(script(bench, order), *COMMANDS))
-    assert found == {launch: full[launch] for launch in order}
+    replayed = cycles(sampled.run(script(bench, order), *COMMANDS))
+    assert replayed == {launch: full[launch] for launch in order}
 
 
 def test_replayed_launches_take_the_same_cycles_in_a_process_of_their_own(bench, sampled):
     together = cycles(sampled.run(script(bench, range(LAUNCHES)), *COMMANDS))
     alone = [cycles(sampled.run(script(bench, [launch]), *COMMANDS)) for launch in range(LAUNCHES)]
-    assert dict(itertools.chain.from_iterable(found.items() for found in alone)) == together
+    assert dict(itertools.chain.from_iterable(by_launch.items() for by_launch in alone)) == together
 
 
 READS = trace([[warp([load(1, line(0))])]])
@@ -83,7 +83,7 @@ EVICTS = trace([[warp([load(1, line(LINES // 16 * i)) for i in range(1, 17)])]])
 
 
 @pytest.mark.parametrize(
-    ("left", "counter", "values"),
+    ("leaves", "counter", "values"),
     [
         ("", "l2_misses", [4, 64]),
         (f"leaves 0 {BASE} 15 0 15 0", "l2_misses", [4, 64]),
@@ -94,15 +94,15 @@ EVICTS = trace([[warp([load(1, line(LINES // 16 * i)) for i in range(1, 17)])]])
     ],
     ids=["nothing", "read", "clean", "two sectors dirty", "dirty, then read", "dirty, then copied"],
 )
-def test_what_is_left_decides_misses_and_writes(sampled, left, counter, values):
-    done = sampled.run(f"pass 0 1\nreplay\n{left}", READS, EVICTS)
+def test_what_is_left_decides_misses_and_writes(sampled, leaves, counter, values):
+    done = sampled.run(f"pass 0 1\nreplay\n{leaves}", READS, EVICTS)
     assert done.counter(counter) == values
 
 
 @pytest.mark.parametrize(("sectors", "misses"), [(0, 4), (3, 2), (15, 0)])
 def test_sectors_that_were_touched_are_there(sampled, sectors, misses):
-    left = f"leaves 0 {BASE} {sectors} 0 {sectors} 0" if sectors else ""
-    assert sampled.run(f"pass 1\nreplay\n{left}", READS, READS).counter("l2_misses") == [misses]
+    leaves = f"leaves 0 {BASE} {sectors} 0 {sectors} 0" if sectors else ""
+    assert sampled.run(f"pass 1\nreplay\n{leaves}", READS, READS).counter("l2_misses") == [misses]
 
 
 def test_state_that_is_kept_is_what_the_launch_before_left(sampled):

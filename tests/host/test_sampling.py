@@ -24,10 +24,10 @@ def test_simulating_every_launch_gives_what_a_run_without_plugin_gives(bench, sa
 def test_the_plugin_is_told_each_result_with_its_counters(sampled):
     done = sampled.run("pass 0 1 2 3")
     for row, call in zip(done.rows, sampled.calls("complete"), strict=True):
-        told = dict(zip(call[1::2], call[2::2], strict=True))
-        assert told.pop("flags") == "0"
-        assert told == {name: row[name] for name in told}
-        assert {"cycles", "instructions", "l2_misses", "dram_reads", "warp_instructions"} <= set(told)
+        counters = dict(zip(call[1::2], call[2::2], strict=True))
+        assert counters.pop("flags") == "0"
+        assert counters == {name: row[name] for name in counters}
+        assert {"cycles", "instructions", "l2_misses", "dram_reads", "warp_instructions"} <= set(counters)
 
 
 def test_the_plugin_is_told_which_gpu_is_simulated(bench, sampled):

@@ -27,8 +27,8 @@ def alone(bench, text: str) -> dict[str, int]:
 
 def stalls(bench, text: str) -> dict[str, int]:
     """Stalls that are not 0, by kind."""
-    found = alone(bench, text)
-    return {kind: found[f"{kind}_stalls"] for kind in KINDS if found[f"{kind}_stalls"]}
+    counters = alone(bench, text)
+    return {kind: counters[f"{kind}_stalls"] for kind in KINDS if counters[f"{kind}_stalls"]}
 
 
 READ, SLOW = instruction("LDS", [1], [], [0] * 32, 4), instruction("MUFU.RCP", [2], [])
@@ -80,17 +80,17 @@ def test_stalls_are_those_that_are_worked_out(fp, name):
 def test_data_of_memory_are_waited_for(fp):
     fp.gpu.update(l1_latency=20, l2_latency=100, dram_latency=300, dram_bytes_per_cycle=32)
     use = trace([[warp([load(2, [4096 + 4 * lane for lane in range(32)]), ffma(3, 2)])]])
-    found = alone(fp, use)
-    assert stalls(fp, use) == {"memory": found["cycles"] - fp.gpu["launch_latency"] - 1 - 7}
-    assert found["memory_stalls"] >= 20 + 100 + 300
+    counters = alone(fp, use)
+    assert stalls(fp, use) == {"memory": counters["cycles"] - fp.gpu["launch_latency"] - 1 - 7}
+    assert counters["memory_stalls"] >= 20 + 100 + 300
 
 
 def test_cycles_of_one_warp_are_those_that_issue_and_those_that_wait(bench, tmp_path):
     write_list([random_program(Memory(), n, 1, 32, 1) for n in range(12)], tmp_path, 12, {"name": "test", "seed": 0})
     for number in range(1, 13):
-        found = _native.fast_model.alone(str(tmp_path / f"kernel-{number}.traceg"), configuration_of([str(bench.config())]))
-        issued = found["warp_instructions"] + sum(found[f"{kind}_stalls"] for kind in KINDS)
-        assert 0 <= found["cycles"] - bench.gpu["launch_latency"] - issued <= 1000  # results that nobody waits for
+        counters = _native.fast_model.alone(str(tmp_path / f"kernel-{number}.traceg"), configuration_of([str(bench.config())]))
+        issued = counters["warp_instructions"] + sum(counters[f"{kind}_stalls"] for kind in KINDS)
+        assert 0 <= counters["cycles"] - bench.gpu["launch_latency"] - issued <= 1000  # results that nobody waits for
 
 
 def test_stalls_are_those_of_one_launch_and_repeat(fp, tmp_path):

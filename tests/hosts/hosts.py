@@ -105,8 +105,8 @@ class HostUnderTest:
 
 def printed(text: str, prefix: str) -> Totals:
     """Lines `prefix name = number` as numbers; the last of each name."""
-    found = re.findall(rf"^{prefix}(\w+) = (\S+)$", text, re.MULTILINE)
-    return Totals({name: float(value) for name, value in found if re.fullmatch(r"[-+.\deEnaif]+", value)})
+    values = re.findall(rf"^{prefix}(\w+) = (\S+)$", text, re.MULTILINE)
+    return Totals({name: float(value) for name, value in values if re.fullmatch(r"[-+.\deEnaif]+", value)})
 
 
 class CHost(HostUnderTest):
@@ -209,8 +209,8 @@ class MacSim(HostUnderTest):
 def of_files(paths: str) -> list[type[HostUnderTest]]:
     """The hosts that Python files define, each a class made of HostUnderTest; the files are separated as in PATH."""
     modules = [module_of(Path(path)) for path in paths.split(os.pathsep) if path]
-    found = [made for module in modules for made in vars(module).values() if isinstance(made, type)]
-    return [made for made in found if issubclass(made, HostUnderTest) and made is not HostUnderTest]
+    defined = [made for module in modules for made in vars(module).values() if isinstance(made, type)]
+    return [made for made in defined if issubclass(made, HostUnderTest) and made is not HostUnderTest]
 
 
 HOSTS = (CHost, EmbeddedHost, AccelSim, MacSim, *of_files(os.environ.get("KERNELPOINT_HOSTS", "")))

@@ -68,8 +68,8 @@ def test_every_launch_is_described_where_the_host_describes_launches(host, tmp_p
 
 def test_the_flags_of_a_host_say_what_it_does(host, tmp_path):
     run = host.run(tmp_path, "pass 0 1\nestimate 100 10")
-    found = re.search(r"^open .* flags (\d+) hash ", run.log[0])
-    flags = {name for name, bit in FLAGS.items() if int(found[1]) & 1 << bit}
+    stated = re.search(r"^open .* flags (\d+) hash ", run.log[0])
+    flags = {name for name, bit in FLAGS.items() if int(stated[1]) & 1 << bit}
     assert ("CAN_STOP" in flags) == ("stop" in host.can) and ("EXECUTES" in flags) == ("execute" in host.can)
     if "NO_TRACES" in flags:
         assert all(line.endswith(" list none") for line in run.log if line.startswith("process "))
@@ -141,9 +141,9 @@ def test_a_run_without_a_bound_states_none(host, tmp_path):
 
 
 def test_every_counter_has_a_meaning(host, tmp_path):
-    known = set(re.findall(r'X\("(\w+)", "', (HEADERS / "counters.h").read_text()))
-    found = host.run(tmp_path, "pass 0 1").counters()
-    assert found and found <= known, f"not in counters.h: {found - known}"
+    described = set(re.findall(r'X\("(\w+)", "', (HEADERS / "counters.h").read_text()))
+    counters = host.run(tmp_path, "pass 0 1").counters()
+    assert counters and counters <= described, f"not in counters.h: {counters - described}"
 
 
 def test_the_counters_are_named_when_the_session_opens(host, tmp_path):
@@ -217,8 +217,8 @@ def test_a_launch_is_stopped_inside(host, tmp_path):
     needs(host, "stop")
     run = host.run(tmp_path, "pass 3 5\ninterval 20\nstop 3 40")
     assert run.code == 0, run.err
-    told = [int(call[2]) for call in run.calls("progress") if call[0] == "0:3"]
-    assert told[:2] == [20, 40], "progress is told every progress_interval cycles of the launch"
+    moments = [int(call[2]) for call in run.calls("progress") if call[0] == "0:3"]
+    assert moments[:2] == [20, 40], "progress is told every progress_interval cycles of the launch"
     assert all(int(call[4]) >= int(call[6]) for call in run.calls("progress")), "issued before completed"
     flags = {call[0]: call[2] for call in run.calls("complete")}
     assert flags["0:5"] == "0"

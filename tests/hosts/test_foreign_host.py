@@ -26,5 +26,5 @@ def test_the_suite_runs_on_a_host_that_a_file_outside_the_tests_defines(simulato
     if "are needed to build this host" in done.stdout:
         pytest.skip("gcc, g++ and make are needed to build this host")
     assert done.returncode == 0, done.stdout
-    told = re.search(rf"(\d+) passed, {SKIPPED[simulator]} skipped", done.stdout)
-    assert told is not None and int(told[1]) > 20, done.stdout
+    passed = re.search(rf"(\d+) passed, {SKIPPED[simulator]} skipped", done.stdout)
+    assert passed is not None and int(passed[1]) > 20, done.stdout

@@ -53,9 +53,9 @@ class SharedRuns:
 
     def get(self, bench: Bench, yaml: str | None) -> tuple[subprocess.CompletedProcess, Path]:
         if yaml not in self.made:
-            own = Bench(self.folder / str(len(self.made)), bench.list_path, self)
-            own.folder.mkdir()
-            self.made[yaml] = own.run(yaml, {"KERNELPOINT_CACHE": str(own.folder / "cache")}), own.journal
+            separate = Bench(self.folder / str(len(self.made)), bench.list_path, self)
+            separate.folder.mkdir()
+            self.made[yaml] = separate.run(yaml, {"KERNELPOINT_CACHE": str(separate.folder / "cache")}), separate.journal
         return self.made[yaml]
 
 

@@ -134,8 +134,8 @@ def test_a_corrupt_trace_in_a_sampled_run_is_one_launch_less_known_with_a_wider_
     done = bench.run(yaml)
     assert done.returncode == 0, done.stderr
     summary = bench.report().content()
-    told = [line for line in summary["degraded"] if "kernel-broken.traceg" in line]
-    assert len(told) == 1 and f"launch {victim} " in told[0]
+    sentences = [line for line in summary["degraded"] if "kernel-broken.traceg" in line]
+    assert len(sentences) == 1 and f"launch {victim} " in sentences[0]
     assert summary["lost"] == [victim] and summary["skipped"] > 1 and summary["half_width"] is not None
     assert abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full
     assert any("1 launch has no result" in line and "wider by" in line for line in summary["warnings"])

@@ -39,13 +39,13 @@ def test_a_profile_can_be_named_on_the_command_line(plan, tmp_path):
     assert "3 launches" in done.stdout and (tmp_path / "a.kpplan").exists()
 
 
-@pytest.mark.parametrize(("told", "threads"), [(None, "1"), ("3", "3")])
-def test_a_command_uses_one_thread_for_matrices_unless_told_otherwise(monkeypatch, told, threads):
+@pytest.mark.parametrize(("setting", "threads"), [(None, "1"), ("3", "3")])
+def test_a_command_uses_one_thread_for_matrices_unless_told_otherwise(monkeypatch, setting, threads):
     monkeypatch.setattr("sys.argv", ["kernelpoint", "--version"])
     with monkeypatch.context() as patch:
         patch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-        if told:
-            patch.setenv("OPENBLAS_NUM_THREADS", told)
+        if setting:
+            patch.setenv("OPENBLAS_NUM_THREADS", setting)
         cli.main()
         assert os.environ["OPENBLAS_NUM_THREADS"] == threads
 

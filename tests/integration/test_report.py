@@ -118,13 +118,13 @@ def test_without_options_the_page_is_written_beside_the_journal(bench):
 
 def test_json_tells_the_error_against_a_full_run(bench, full):
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
-    told = json.loads(run_command("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
+    error = json.loads(run_command("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
     truth, run = load_run(full), bench.report()
-    assert told["total"] == truth.summary.estimate
-    assert told["error"] == pytest.approx(run.summary.estimate / truth.summary.estimate - 1)
+    assert error["total"] == truth.summary.estimate
+    assert error["error"] == pytest.approx(run.summary.estimate / truth.summary.estimate - 1)
     simulated = sum(result.counters["cycles"] for result in run.results.values())
     same = sum(truth.results[unit].counters["cycles"] for unit in run.results)
-    assert told["non_sampling_error"] == pytest.approx(simulated / same - 1, abs=1e-12)
+    assert error["non_sampling_error"] == pytest.approx(simulated / same - 1, abs=1e-12)
 
 
 def test_a_folder_without_a_journal_is_one_message(tmp_path):

@@ -165,8 +165,8 @@ def test_lines_that_are_deleted_doubled_swapped_or_foreign_are_an_error_with_the
     for lines, number in cases:
         with pytest.raises(JournalError) as error:
             parse(b"".join(lines), "run.kpjournal")
-        told = str(error.value)
-        assert f"run.kpjournal:{number}: " in told or (number == 1 and "is not a journal" in told), told
+        message = str(error.value)
+        assert f"run.kpjournal:{number}: " in message or (number == 1 and "is not a journal" in message), message
 
 
 @pytest.mark.parametrize("damage", [b"garbage\n", b"[1]\n", b'{"no":"type"}\n', b"\x00\x01\n", b"\n"])

@@ -60,10 +60,10 @@ def write_launch(traces: Path, warps: dict[int, list[bytes]]) -> None:
     """The folder of a launch, from each warp's instructions."""
     traces.mkdir(parents=True)
     (traces / "trace.txt").write_text(f"nvbit\n14\n8\n{len(warps)}\n" + "".join(f"{w} 0\n" for w in warps))
-    (traces / "trace_info.txt").write_text("".join(f"{w} {len(own)}\n" for w, own in warps.items()))
-    for warp, own in warps.items():
+    (traces / "trace_info.txt").write_text("".join(f"{w} {len(instructions)}\n" for w, instructions in warps.items()))
+    for warp, instructions in warps.items():
         with gzip.open(traces / f"trace_{warp}.raw", "wb") as file:
-            file.write(b"".join(own))
+            file.write(b"".join(instructions))
 
 
 def write_list(folder: Path, kernels: list[int]) -> Path:

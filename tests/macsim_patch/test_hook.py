@@ -21,8 +21,8 @@ def test_without_the_option_every_file_is_that_of_the_unpatched_simulator(simula
     run = simulator.run(workload)
     assert run.code == 0 and run.out == before.out and outputs(run) == expected
     assert [p.name for p in run.folder.iterdir() if "kernelpoint" in p.name] == []
-    own = "kernel_sampling   =   NULL\n"
-    assert (run.folder / "params.out").read_text().replace(own, "") == parameters
+    option = "kernel_sampling   =   NULL\n"
+    assert (run.folder / "params.out").read_text().replace(option, "") == parameters
 
 
 def test_simulating_every_launch_is_the_full_run(simulator, unpatched, workload):
@@ -49,8 +49,8 @@ def test_cycles_are_those_of_the_gpus_clock_not_ticks_of_all_clocks(simulator, w
 
 def test_counters_beyond_32_bits_are_right(simulator, workload, warps):
     run = simulator.run(workload, ALL, "--dram_step=5000000000")
-    told = [float(call[call.index("dram_requests") + 1]) for call in run.calls("complete")]
-    assert told == [5e9 * warps for warps in warps.values()]
+    requests = [float(call[call.index("dram_requests") + 1]) for call in run.calls("complete")]
+    assert requests == [5e9 * warps for warps in warps.values()]
     assert run.stats()["KERNELPOINT_DRAM_REQUESTS"][0] == 2 * 5e9 * sum(warps.values()), "the plugin doubles it"
     large = simulator.run(workload, "pass 0:0\nestimate 7000000000 10").stats()
     assert large["KERNELPOINT_CYCLES"][0] > 5 * 7e9

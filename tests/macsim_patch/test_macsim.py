@@ -198,13 +198,13 @@ def test_a_run_that_goes_on_from_replay_meets_what_the_full_run_meets(simulated,
     full = simulated(wanted(range(8)))
     rest = simulated(replaying(again, range(cut, 8), **REAL).replace("replay\n", f"replay {cut}\n", 1))
     assert len(rest) == 8 - cut
-    for launch, found in rest.items():
-        found, own = (dict(zip(one[::2], map(float, one[1::2]), strict=True)) for one in (found, full[launch]))
+    for launch, words in rest.items():
+        replayed, whole = (dict(zip(w[::2], map(float, w[1::2]), strict=True)) for w in (words, full[launch]))
         for counter in ("instructions", "l1_accesses", "l1_misses", "llc_misses"):
-            assert found[counter] == own[counter], (launch, counter)
-        assert found["cycles"] == pytest.approx(own["cycles"], rel=0.06), launch
-    taken, own = (sum(float(one[launch][one[launch].index("cycles") + 1]) for launch in rest) for one in (rest, full))
-    assert taken == pytest.approx(own, rel=0.02)
+            assert replayed[counter] == whole[counter], (launch, counter)
+        assert replayed["cycles"] == pytest.approx(whole["cycles"], rel=0.06), launch
+    taken, expected = (sum(float(run[launch][run[launch].index("cycles") + 1]) for launch in rest) for run in (rest, full))
+    assert taken == pytest.approx(expected, rel=0.02)
 
 
 def test_cycles_are_the_gpus_where_the_clocks_differ(traces, scripted_plugin, tmp_path):

@@ -12,10 +12,10 @@ def first_line(run, name):
 
 def test_a_statistic_with_a_bound_is_the_total_and_its_half_width_follows(simulator, shared_folders):
     run = simulator.run(shared_folders, f"pass 0:0 0:2 0:3\nestimate 100 10\n{BOUNDS}")
-    own, general, memory = run.stats(), run.stats("general.stat.out"), run.stats("memory.stat.out")
-    assert general["CYC_COUNT_TOT"][0] == own["KERNELPOINT_CYCLES"][0]
-    assert general["CYC_COUNT_TOT_HALF_WIDTH"] == own["KERNELPOINT_CYCLES_HALF_WIDTH"]
-    accesses, misses = own["KERNELPOINT_L1_ACCESSES"][0], own["KERNELPOINT_L1_MISSES"][0]
+    estimates, general, memory = run.stats(), run.stats("general.stat.out"), run.stats("memory.stat.out")
+    assert general["CYC_COUNT_TOT"][0] == estimates["KERNELPOINT_CYCLES"][0]
+    assert general["CYC_COUNT_TOT_HALF_WIDTH"] == estimates["KERNELPOINT_CYCLES_HALF_WIDTH"]
+    accesses, misses = estimates["KERNELPOINT_L1_ACCESSES"][0], estimates["KERNELPOINT_L1_MISSES"][0]
     assert (memory["L1_MISS_GPU"][0], memory["L1_HIT_GPU"][0]) == (misses, accesses - misses)
     widths = memory["L1_MISS_GPU_SAMPLING_HALF_WIDTH"][0], memory["L1_HIT_GPU_SAMPLING_HALF_WIDTH"][0]
     assert widths[1] >= 0.1 * accesses + 0.02 * misses - 1 and widths[0] < widths[1]
@@ -23,9 +23,9 @@ def test_a_statistic_with_a_bound_is_the_total_and_its_half_width_follows(simula
 
 def test_a_statistic_without_a_bound_has_a_marked_name(simulator, workload):
     run = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10\nbound l1_misses 0.3")
-    sampled, own = run.stats("memory.stat.out"), run.stats()
+    sampled, estimates = run.stats("memory.stat.out"), run.stats()
     assert not {"L1_HIT_GPU", "L1_MISS_GPU", "TOTAL_DRAM"} & set(sampled)
-    assert sampled["L1_MISS_GPU_SIMULATED"][0] == own["KERNELPOINT_L1_MISSES_SIMULATED"][0]
+    assert sampled["L1_MISS_GPU_SIMULATED"][0] == estimates["KERNELPOINT_L1_MISSES_SIMULATED"][0]
     assert not [name for name in run.stats("general.stat.out") if name.startswith("INST_COUNT_TOT_HALF")]
     assert "INST_COUNT_TOT_SIMULATED" in run.stats("general.stat.out")
 
@@ -49,8 +49,8 @@ def test_all_launches_from_replayed_state_are_no_full_run(simulator, workload, w
 
 @pytest.mark.parametrize("options", [("--ticks_per_cycle=3",)])
 def test_where_clocks_differ_ticks_are_no_cycles(simulator, workload, options):
-    found = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10", *options).stats("general.stat.out")
-    assert "CYC_COUNT_TOT_SIMULATED" in found and "CYC_COUNT_TOT" not in found
+    statistics = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10", *options).stats("general.stat.out")
+    assert "CYC_COUNT_TOT_SIMULATED" in statistics and "CYC_COUNT_TOT" not in statistics
 
 
 def test_ramulators_own_file_is_set_aside(simulator, workload):

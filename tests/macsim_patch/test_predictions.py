@@ -169,9 +169,9 @@ def test_a_bound_has_the_distance_of_one_full_run_from_the_mean_beside_the_error
 
 
 def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter):
-    one, mean = (scatter(replay={"total": total}) for total in ("run", "mean"))
-    assert mean.assumption == OF_MEAN != one.assumption
-    assert 0.0 < mean.errors["cycles"].half_width < 0.4 * one.errors["cycles"].half_width
+    single, mean = (scatter(replay={"total": total}) for total in ("run", "mean"))
+    assert mean.assumption == OF_MEAN != single.assumption
+    assert 0.0 < mean.errors["cycles"].half_width < 0.4 * single.errors["cycles"].half_width
 
 
 def test_launches_with_other_mispredictions_than_the_model_began_with_other_predictors(setup):
@@ -244,9 +244,9 @@ def test_replay_takes_the_states_that_were_recorded_with_the_predictions(setup, 
         with sqlite3.connect(kept) as file:
             file.execute("UPDATE artefacts SET value = x'00' WHERE kind = 'states of cores'")
         file.close()
-    told = []
-    found = InitialStates(host, told.append).before(0, 8)
+    lines = []
+    recorded = InitialStates(host, lines.append).before(0, 8)
     kept.unlink()
-    passed = InitialStates(host, told.append).before(0, 8)
-    assert np.array_equal(found.counters, passed.counters) and (found.counters != 3).any()
-    assert [str(kept) in line for line in told] == [True] * damaged
+    passed = InitialStates(host, lines.append).before(0, 8)
+    assert np.array_equal(recorded.counters, passed.counters) and (recorded.counters != 3).any()
+    assert [str(kept) in line for line in lines] == [True] * damaged

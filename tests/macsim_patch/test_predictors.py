@@ -19,8 +19,8 @@ def before():
     def ask(trace_list, launches, residency=(2, 1, 8, 0, 0), memory=256 << 20, trained=b""):
         state = StateInfo(10000, residency, keeps_l1=True, predictor=(BITS, 2))
         replay = Replay(read_trace_list(trace_list), state, memory=memory, trained=trained)
-        found = {launch: replay.before(launch) for launch in launches}
-        return {launch: (list(one.histories), np.array(one.counters)) for launch, one in found.items()}
+        states = {launch: replay.before(launch) for launch in launches}
+        return {launch: (list(s.histories), np.array(s.counters)) for launch, s in states.items()}
 
     return ask
 
@@ -35,7 +35,7 @@ def warps(instruction):
 
 
 def has_learned(counters):
-    return [bool((np.array(own) != UNTAUGHT).any()) for own in counters]
+    return [bool((np.array(of_core) != UNTAUGHT).any()) for of_core in counters]
 
 
 def test_a_cta_that_waits_runs_on_the_core_that_has_room_first(launches_in, warps, before):

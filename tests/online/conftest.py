@@ -1,4 +1,4 @@
-"""A host that nobody told which launches will come, and a list of synthesised traces for it to walk."""
+"""A host that does not know which launches will come, and a list of synthesised traces for it to walk."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ def traces(tmp_path_factory) -> list[str]:
 class OnlineHost(SimulatedHost):
     """Walks its launches as a simulator does that reads them from somewhere else.
 
-    paths: their traces; told: launches that it says it has, 0 if it does not know.
+    paths: their traces; stated: launches that it says it has, 0 if it does not know.
     """
 
     paths: Sequence[str | None] = ()
-    told: int = 0
+    stated: int = 0
 
     @property
     def journal(self) -> Path:
         return self.folder / "run.kpjournal"
 
     def open(self, yaml: str = "", policy: str = "kernelpoint", **info: object):
-        return super().open(f"policy: {policy}\n{yaml}", **{"launch_counts": [self.told], **info})
+        return super().open(f"policy: {policy}\n{yaml}", **{"launch_counts": [self.stated], **info})
 
     def walk(self, session, act: Callable | None = None, limit: int | None = None):
         """Until the session is done, or `limit` results came; the summary, or None."""

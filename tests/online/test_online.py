@@ -47,16 +47,16 @@ def test_a_host_without_a_list_gets_an_estimate_of_launches_that_nobody_knew(hos
 def test_a_host_that_knows_their_number_gets_the_same_run(host):
     unknown = host.walk(host.open(LOOSE))
     host.journal.unlink()
-    first, host.simulated, host.told = host.simulated, [], LAUNCHES
-    known = host.walk(host.open(LOOSE))
-    assert first == host.simulated and unknown == known
+    first, host.simulated, host.stated = host.simulated, [], LAUNCHES
+    counted = host.walk(host.open(LOOSE))
+    assert first == host.simulated and unknown == counted
 
 
 def test_the_census_simulates_nothing_and_takes_every_trace_down_once(host):
     host.walk(host.open(LOOSE))
-    found = decisions(host, 0)
-    assert [r.launch for r in found] == list(range(LAUNCHES)) and {r.action for r in found} == {"skip"}
-    assert [r.trace for r in found] == host.paths
+    records = decisions(host, 0)
+    assert [r.launch for r in records] == list(range(LAUNCHES)) and {r.action for r in records} == {"skip"}
+    assert [r.trace for r in records] == host.paths
 
 
 def test_a_run_without_a_list_simulates_what_a_run_with_it_does(host):
@@ -177,7 +177,7 @@ def test_the_report_reads_an_online_run(host):
     ],
 )
 def test_what_does_not_go_together_is_refused_before_the_first_launch(host, yaml, policy, message):
-    host.told = 10
+    host.stated = 10
     with pytest.raises(ConfigError, match=message):
         host.open(yaml, policy)
 
@@ -188,8 +188,8 @@ def test_two_online_runs_are_compared_launch_by_launch(host):
     host.journal.rename(a)
     host.cycles = np.round(1.2 * first).astype(int)
     host.walk(host.open(LOOSE))
-    found = compare_runs(load_run(a), load_run(host.journal))
-    cycles = next(row for row in found.rows if row.counter == "cycles")
+    comparison = compare_runs(load_run(a), load_run(host.journal))
+    cycles = next(row for row in comparison.rows if row.counter == "cycles")
     assert cycles.ratio.contains(host.cycles.sum() / first.sum()) and cycles.tighter > 3
 
 
@@ -219,7 +219,7 @@ def test_several_applications_of_unknown_length_are_refused(host):
 
 def test_where_no_launch_can_be_read_every_launch_is_simulated_and_a_finished_run_answers_on(host):
     host.paths = host.paths[:3]
-    host.told = 3
+    host.stated = 3
     session = host.open()
     for index in range(3):
         session.on_launch(0, index, "/no/such/trace")

@@ -275,10 +275,10 @@ def bomb(forged, megabytes):
 
     name = []
 
-    def take(told):
-        told = about(told)
-        name.append(told.pop("marked"))
-        return told
+    def take(fields):
+        fields = about(fields)
+        name.append(fields.pop("marked"))
+        return fields
 
     return forged(take, lambda members: {**members, TRACES + name[0]: bytes(size)})
 

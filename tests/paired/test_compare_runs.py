@@ -27,35 +27,35 @@ def row(comparison, counter="cycles"):
 
 
 def test_the_ratio_of_totals_is_bounded_more_tightly_than_by_both_runs_alone(run, cycles):
-    found = row(compared(run("a", cycles[0]), run("b", cycles[1])))
+    cycles_row = row(compared(run("a", cycles[0]), run("b", cycles[1])))
     truth = cycles[1].sum() / cycles[0].sum()
-    assert found.ratio.contains(truth) and found.ratio.half_width < 0.01
-    assert found.difference.contains(cycles[1].sum() - cycles[0].sum())
-    assert found.tighter > 4
+    assert cycles_row.ratio.contains(truth) and cycles_row.ratio.half_width < 0.01
+    assert cycles_row.difference.contains(cycles[1].sum() - cycles[0].sum())
+    assert cycles_row.tighter > 4
 
 
 def test_only_launches_drawn_in_both_count(run, cycles):
     first, second = run("a", cycles[0]), run("b", np.where(np.arange(400) % 2, 9000, 3000))
-    found = compared(first, second)
+    comparison = compared(first, second)
     a, b = (set(load_run(path).results) for path in (first, second))
-    assert found.common == len(a & b) and len(a) < len(b)
-    assert found.common == min(len(a), len(b))  # the same order of permanent random numbers: samples are nested
+    assert comparison.common == len(a & b) and len(a) < len(b)
+    assert comparison.common == min(len(a), len(b))  # the same order of permanent random numbers: samples are nested
 
 
 def test_a_column_that_is_not_the_estimate_of_its_run_is_explained(run, cycles):
     few, many = run("a", cycles[0]), run("b", np.where(np.arange(400) % 2, 9000, 3000))
     stated = load_run(many).ended().estimate
-    told = [note for note in compared(many, few).notes if "drawn in both runs" in note]
-    assert len(told) == 1 and f"{many} states {stated:,.0f} cycles" in told[0]
+    notes = [note for note in compared(many, few).notes if "drawn in both runs" in note]
+    assert len(notes) == 1 and f"{many} states {stated:,.0f} cycles" in notes[0]
     assert row(compared(many, few)).first != pytest.approx(stated, rel=1e-6)
     assert not any("drawn in both runs" in note for note in compared(few, few).notes)
 
 
 def test_a_run_compared_with_itself_has_the_ratio_1_and_says_so(run, cycles):
     first = run("a", cycles[0])
-    found = compared(first, first)
-    assert row(found).ratio.estimate == 1.0 and row(found).difference.estimate == 0.0
-    assert any("same GPU" in note for note in found.notes)
+    comparison = compared(first, first)
+    assert row(comparison).ratio.estimate == 1.0 and row(comparison).difference.estimate == 0.0
+    assert any("same GPU" in note for note in comparison.notes)
 
 
 @pytest.mark.parametrize("run_with_losses", ["A", "B", "both"])
@@ -92,9 +92,9 @@ def test_exchanging_the_runs_inverts_the_ratio(run, cycles):
 
 
 def test_full_runs_are_compared_exactly(run, cycles):
-    found = row(compared(run("a", cycles[0], "policy: all"), run("b", cycles[1], "policy: all")))
-    assert found.ratio.estimate == cycles[1].sum() / cycles[0].sum() and found.ratio.half_width == 0.0
-    assert found.difference.estimate == cycles[1].sum() - cycles[0].sum()
+    cycles_row = row(compared(run("a", cycles[0], "policy: all"), run("b", cycles[1], "policy: all")))
+    assert cycles_row.ratio.estimate == cycles[1].sum() / cycles[0].sum() and cycles_row.ratio.half_width == 0.0
+    assert cycles_row.difference.estimate == cycles[1].sum() - cycles[0].sum()
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_a_run_that_states_nothing_to_compare_is_refused(run, cycles):
 
 def test_where_the_runs_say_more_by_themselves_the_comparison_says_so(run):
     even = np.full(400, 5000)  # its run draws few launches, too few for what the other one does
-    found = compared(run("a", even), run("b", np.where(np.arange(400) % 2, 9000, 3000)))
-    assert row(found).tighter < 1.0 and any("separate bounds" in note for note in found.notes)
+    comparison = compared(run("a", even), run("b", np.where(np.arange(400) % 2, 9000, 3000)))
+    assert row(comparison).tighter < 1.0 and any("separate bounds" in note for note in comparison.notes)
 
 
 def test_what_is_taken_for_granted_of_the_common_launches_is_said(run, cycles):
@@ -143,8 +143,8 @@ def test_the_command_prints_a_table_and_json(run, cycles):
     text = run_command("compare", first, second, "-o", page).stdout
     assert "B / A = " in page.read_text() and "<h2>Every counter</h2>" in page.read_text()
     assert "cycles" in text and "simulated in both" in text and "not covered by the bound" in text
-    found = json.loads(run_command("compare", first, second, "--json").stdout)
-    assert found["counters"][0]["counter"] == "cycles" and found["common"] > 0
+    comparison = json.loads(run_command("compare", first, second, "--json").stdout)
+    assert comparison["counters"][0]["counter"] == "cycles" and comparison["common"] > 0
 
 
 ODD = (None, "x", -1, 10**30, [None], {"x": None})

@@ -79,16 +79,16 @@ def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, fa
     sample = Sample(np.repeat(np.arange(strata), 4), np.full(strata, 50), np.arange(strata))
     a = random.uniform(10, 20, size=4 * strata)
     values = np.column_stack([a, factor * a])
-    found, errors = ratio_of(sample, values), errors_of_change(sample, values, NOTHING, "mean")
-    assert found.estimate == pytest.approx(factor) and found.half_width >= 0.0
+    ratio, errors = ratio_of(sample, values), errors_of_change(sample, values, NOTHING, "mean")
+    assert ratio.estimate == pytest.approx(factor) and ratio.half_width >= 0.0
     first, second = (errors([(1.0, name)]).value for name in PAIR)
     assert errors([(1.0, PAIR[1]), (-1.0, PAIR[0])]).value == pytest.approx(second - first, abs=1e-9 * first)
 
 
 def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
     """Differences between strata of a cluster count, for nothing else tells what differs within them."""
-    one, two = np.arange(12), np.repeat(np.arange(12), 2)
-    for strata in (one, two):
+    single, two = np.arange(12), np.repeat(np.arange(12), 2)
+    for strata in (single, two):
         e = 30.0 * np.sin(strata)  # differs between strata, not within
         values = np.column_stack([np.full(len(strata), 100.0), 100.0 + e])
         wide = ratio_of(Sample(strata, np.full(12, 40), np.zeros(12, int)), values)

@@ -41,13 +41,13 @@ def pair(run, traces):
 def test_the_ratio_of_two_predicted_runs_is_bounded_by_what_was_drawn_in_both(pair):
     start, first, second = pair
     a, b = load_run(start("a", first)), load_run(start("b", second))
-    found = compare_runs(a, b)
-    row = found.rows[0]
+    comparison = compare_runs(a, b)
+    row = comparison.rows[0]
     assert row.ratio.contains(second.sum() / first.sum())
     assert row.difference.contains(second.sum() - first.sum())
     assert 0.0 < row.ratio.half_width < 0.05
-    assert found.common == min(len(a.results), len(b.results)) < LAUNCHES
-    assert any("assumed: " in note for note in found.notes) and json.dumps(found.record())
+    assert comparison.common == min(len(a.results), len(b.results)) < LAUNCHES
+    assert any("assumed: " in note for note in comparison.notes) and json.dumps(comparison.record())
 
 
 def test_predicted_runs_that_lost_launches_are_compared_by_their_own_bounds(pair):
@@ -87,9 +87,9 @@ def test_runs_with_other_budgets_have_other_cells_and_are_refused_by_key(pair):
 
 def test_runs_that_predicted_for_their_own_gpus_are_refused_with_what_to_do(pair):
     start, first, second = pair
-    known = {"simulator": "kernelpoint-host"}
+    host = {"simulator": "kernelpoint-host"}
     journals = [
-        start(name, cycles, YAML.replace("v100", "auto"), **known, config_hash=configuration_of_host(name).hash)
+        start(name, cycles, YAML.replace("v100", "auto"), **host, config_hash=configuration_of_host(name).hash)
         for name, cycles in (("v100", first), ("rtx", second))
     ]
     with pytest.raises(JournalError, match=r"(?s)hashes\.design.*give both one model, `fast_model: FILE`"):

@@ -74,8 +74,8 @@ def test_files_for_the_job_launcher_come_and_go_and_nothing_of_the_simulator_is_
     configs = checkout / "util" / "job_launching" / "configs"
     assert "--launcher: " in patch("accelsim", checkout, "--launcher")[1]
     configs.mkdir(parents=True)
-    own = configs / "define-standard-cfgs.yml"
-    own.write_text("KEPT: {extra_params: -x}\n")
+    upstream = configs / "define-standard-cfgs.yml"
+    upstream.write_text("KEPT: {extra_params: -x}\n")
     before = contents(checkout)
     assert patch("accelsim", checkout, "--launcher")[0] == 0
     defined = yaml.safe_load((configs / "define-kernelpoint.yml").read_text())
@@ -83,7 +83,7 @@ def test_files_for_the_job_launcher_come_and_go_and_nothing_of_the_simulator_is_
         option, path = entry["extra_params"].split()
         assert option == "-kernel_sampling" and "-" not in name  # names are split there
         assert load_config(path).error_budget.relative_error == float({"5": "0.05", "1": "0.01"}.get(name[2:], "0.005"))
-    assert own.read_text() == "KEPT: {extra_params: -x}\n"
+    assert upstream.read_text() == "KEPT: {extra_params: -x}\n"
     assert "is patched already" in patch("accelsim", checkout)[1]  # they stay
     assert patch("accelsim", checkout, "--revert")[0] == 0
     assert contents(checkout) == before

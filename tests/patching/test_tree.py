@@ -27,7 +27,7 @@ def checkout(request, tmp_path):
 
 
 @pytest.fixture
-def one(tmp_path):
+def simulator(tmp_path):
     """An unpatched miniature simulator, where its layout does not matter."""
     return accelsim_checkout(tmp_path / "checkout")
 
@@ -81,43 +81,43 @@ def test_reverting_restores_every_byte(either):
     assert tree_of(either).revert() == [], "nothing is left to revert"
 
 
-def test_work_done_after_patching_survives_reverting(one):
-    tree_of(one).apply()
-    rewrite(driver(one), lambda text: text + "\n// the user's own work\n")
-    tree_of(one).revert()
-    assert driver(one).read_text().endswith("\n// the user's own work\n")
-    assert not has_lines(driver(one).read_text())
+def test_work_done_after_patching_survives_reverting(simulator):
+    tree_of(simulator).apply()
+    rewrite(driver(simulator), lambda text: text + "\n// the user's own work\n")
+    tree_of(simulator).revert()
+    assert driver(simulator).read_text().endswith("\n// the user's own work\n")
+    assert not has_lines(driver(simulator).read_text())
 
 
-def test_a_file_of_ours_is_never_mixed_with_the_users(one):
-    tree_of(one).apply()
-    mine = one / "gpu-simulator" / "kernelpoint" / "mine.h"
+def test_a_file_of_ours_is_never_mixed_with_the_users(simulator):
+    tree_of(simulator).apply()
+    mine = simulator / "gpu-simulator" / "kernelpoint" / "mine.h"
     mine.write_text("// not ours\n")
-    tree_of(one).revert()
+    tree_of(simulator).revert()
     assert [p.name for p in mine.parent.iterdir()] == ["mine.h"]
 
 
-def test_what_an_earlier_version_added_is_replaced(one):
-    before = contents(one)
-    tree_of(one).apply()
-    folder = one / "gpu-simulator" / "kernelpoint"
+def test_what_an_earlier_version_added_is_replaced(simulator):
+    before = contents(simulator)
+    tree_of(simulator).apply()
+    folder = simulator / "gpu-simulator" / "kernelpoint"
     (folder / "old.h").write_text("// of an earlier version\n")
     rewrite(folder / "FILES", lambda text: text + "gpu-simulator/kernelpoint/old.h\n")
-    rewrite(driver(one), lambda text: text.replace("kernelpoint::before_launch", "kernelpoint::earlier_name"))
-    assert tree_of(one).state() is State.OUTDATED
-    tree_of(one).apply()
-    assert tree_of(one).state() is State.PATCHED and not (folder / "old.h").exists()
-    tree_of(one).revert()
-    assert contents(one) == before
+    rewrite(driver(simulator), lambda text: text.replace("kernelpoint::before_launch", "kernelpoint::earlier_name"))
+    assert tree_of(simulator).state() is State.OUTDATED
+    tree_of(simulator).apply()
+    assert tree_of(simulator).state() is State.PATCHED and not (folder / "old.h").exists()
+    tree_of(simulator).revert()
+    assert contents(simulator) == before
 
 
-def test_crlf_files_stay_crlf(one):
-    rewrite(driver(one), lambda text: text.replace("\n", "\r\n"))
-    before = contents(one)
-    tree_of(one).apply()
-    assert driver(one).read_bytes().replace(b"\r\n", b"").count(b"\n") == 0
-    tree_of(one).revert()
-    assert contents(one) == before
+def test_crlf_files_stay_crlf(simulator):
+    rewrite(driver(simulator), lambda text: text.replace("\n", "\r\n"))
+    before = contents(simulator)
+    tree_of(simulator).apply()
+    assert driver(simulator).read_bytes().replace(b"\r\n", b"").count(b"\n") == 0
+    tree_of(simulator).revert()
+    assert contents(simulator) == before
 
 
 @pytest.mark.skipif(not CLANG_FORMAT, reason="clang-format is not installed")
@@ -208,31 +208,31 @@ def test_a_statement_without_braces_or_a_line_of_its_own_is_refused(checkout, st
         tree_of(checkout).apply()
 
 
-def test_an_unknown_tree_is_refused_and_trees_near_it_are_named(one, tmp_path):
-    for folder in (tmp_path, one / "gpu-simulator"):
-        with pytest.raises(PatchError, match=f"not a tree of Accel-Sim.*nearest: .*{one.name}"):
+def test_an_unknown_tree_is_refused_and_trees_near_it_are_named(simulator, tmp_path):
+    for folder in (tmp_path, simulator / "gpu-simulator"):
+        with pytest.raises(PatchError, match=f"not a tree of Accel-Sim.*nearest: .*{simulator.name}"):
             tree_of(folder)
     with pytest.raises(PatchError, match="nearest: nothing similar"):
         tree_of(tmp_path / "nowhere")
 
 
-def test_a_line_of_ours_that_was_changed_since_is_named(one):
-    tree_of(one).apply()
-    rewrite(driver(one), lambda text: text.replace(" // [kernelpoint patch]", "", 1))
+def test_a_line_of_ours_that_was_changed_since_is_named(simulator):
+    tree_of(simulator).apply()
+    rewrite(driver(simulator), lambda text: text.replace(" // [kernelpoint patch]", "", 1))
     with pytest.raises(PatchError, match=r"\.cc:\d+: this line is ours but was changed since"):
-        tree_of(one).revert()
+        tree_of(simulator).revert()
 
 
-def test_a_tree_without_build_files_is_refused(one):
-    (one / "gpu-simulator" / "Makefile").unlink()
+def test_a_tree_without_build_files_is_refused(simulator):
+    (simulator / "gpu-simulator" / "Makefile").unlink()
     with pytest.raises(PatchError, match="no build file"):
-        tree_of(one).apply()
+        tree_of(simulator).apply()
 
 
-def test_the_mode_of_a_file_is_kept(one):
-    driver(one).chmod(0o755)
-    tree_of(one).apply()
-    assert driver(one).stat().st_mode & 0o777 == 0o755
+def test_the_mode_of_a_file_is_kept(simulator):
+    driver(simulator).chmod(0o755)
+    tree_of(simulator).apply()
+    assert driver(simulator).stat().st_mode & 0o777 == 0o755
 
 
 @given(

@@ -47,12 +47,12 @@ def times(cycles, config=None):
 def test_a_run_finds_the_plan_in_the_cache_and_says_what_was_expected_and_what_it_took(traces, tmp_path):
     plan_list(traces, tmp_path / "run.kpplan", gpu=["v100"])
     made = Stored.load(tmp_path / "run.kpplan", Program((LAUNCHES,)))
-    one = next(f for f in made.forecast if f.relative_error == 0.01)
+    forecast = next(f for f in made.forecast if f.relative_error == 0.01)
     config = tmp_path / "kp.yaml"
     config.write_text("version: 1\npolicy: kernelpoint\n")
     done = run_host(traces, tmp_path, None, "-kernel_sampling", config, check=True)
     summary = load_run(tmp_path / "run.kpjournal").ended()
-    assert compared([one], 0.01, summary.simulated, summary.cycle_speedup) in done.stdout + done.stderr
+    assert compared([forecast], 0.01, summary.simulated, summary.cycle_speedup) in done.stdout + done.stderr
 
 
 def test_a_plan_says_what_it_assumes_of_launches_that_nobody_sees(traces):
@@ -68,7 +68,7 @@ def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of
     traces, of_looser = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes), {}
     for error in (0.05, 0.01):
         made = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": error})
-        forecast = next(one for one in made.forecast if one.relative_error == error)
+        forecast = next(each for each in made.forecast if each.relative_error == error)
         assert forecast.prices.keys() == set(PRICED)
         for name, (least, most) in forecast.prices.items():
             budget = {"relative_error": error, "further": {name: error}}
@@ -96,7 +96,7 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
     config.write_text("version: 1\npolicy: kernelpoint\nerror_budget: {cycles: 1 %, dram_reads: 5 %, l1_miss_rate: 2 %}\n")
     plan_list(traces, tmp_path / "run.kpplan", config=config, gpu=["v100"])
     made = Stored.load(tmp_path / "run.kpplan", Program((LAUNCHES,))).forecast
-    launches = {one.further: one.launches for one in made if one.relative_error == 0.01}
+    launches = {forecast.further: forecast.launches for forecast in made if forecast.relative_error == 0.01}
     assert list(launches) == ["", "dram_reads 5 %", "l1_miss_rate 2 %", "dram_reads 5 %, l1_miss_rate 2 %"]
     assert min(launches.values()) == launches[""]
     assert any(line.startswith("  +- 1 % with dram_reads 5 %: ") for line in sentences(made, LAUNCHES))
@@ -112,22 +112,22 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
 )
 def test_a_run_takes_what_was_expected_within_a_factor_of_one_and_a_half(workload, sizes, tmp_path):
     traces = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes)
-    for one in Plan.from_traces(traces, gpu=["v100"]).forecast[::2]:  # 5 and 0.5 %
-        budget = {"relative_error": one.relative_error}
+    for forecast in Plan.from_traces(traces, gpu=["v100"]).forecast[::2]:  # 5 and 0.5 %
+        budget = {"relative_error": forecast.relative_error}
         took = simulate(traces, tmp_path / f"{budget}.kpjournal", error_budget=budget).ended()
-        assert one.launches / 1.5 <= took.simulated <= 1.5 * one.most_launches, (one, took.simulated)
-        assert one.least_speedup / 1.5 <= took.cycle_speedup <= 1.5 * one.speedup, (one, took.cycle_speedup)
-        assert one.most_launches <= 6 * one.launches, "a range that says nothing"
+        assert forecast.launches / 1.5 <= took.simulated <= 1.5 * forecast.most_launches, (forecast, took.simulated)
+        assert forecast.least_speedup / 1.5 <= took.cycle_speedup <= 1.5 * forecast.speedup, (forecast, took.cycle_speedup)
+        assert forecast.most_launches <= 6 * forecast.launches, "a range that says nothing"
 
 
 def test_tighter_budgets_take_more(traces):
-    found = Plan.from_traces(traces, gpu=["v100"]).forecast
-    assert [f.relative_error for f in found] == [0.05, 0.01, 0.005]
-    own = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": 0.02}).forecast
-    assert [f.relative_error for f in own] == [0.05, 0.02, 0.01, 0.005]
-    assert found[0].launches <= found[1].launches <= found[2].launches
-    assert found[0].speedup >= found[2].speedup >= 1.0
-    assert all(f.minutes > 0 for f in found)
+    forecasts = Plan.from_traces(traces, gpu=["v100"]).forecast
+    assert [f.relative_error for f in forecasts] == [0.05, 0.01, 0.005]
+    with_further_budget = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": 0.02}).forecast
+    assert [f.relative_error for f in with_further_budget] == [0.05, 0.02, 0.01, 0.005]
+    assert forecasts[0].launches <= forecasts[1].launches <= forecasts[2].launches
+    assert forecasts[0].speedup >= forecasts[2].speedup >= 1.0
+    assert all(f.minutes > 0 for f in forecasts)
 
 
 def test_a_stored_plan_keeps_its_forecast(traces, tmp_path):
@@ -147,16 +147,16 @@ def test_a_second_plan_of_a_list_is_taken_from_the_cache_with_the_same_forecast(
 
 
 def test_where_sampling_does_not_pay_a_warning_says_so():
-    found = times(1000.0 * np.exp(3.0 * np.random.default_rng(1).standard_normal(30)))
-    assert found and found[-1].speedup < 2
-    assert "saves little at" in sentences(found, 30)[-1]
+    forecasts = times(1000.0 * np.exp(3.0 * np.random.default_rng(1).standard_normal(30)))
+    assert forecasts and forecasts[-1].speedup < 2
+    assert "saves little at" in sentences(forecasts, 30)[-1]
 
 
 def test_repeated_launches_pay_and_nothing_is_warned_of():
-    found = times(np.tile([1000.0, 1010.0, 990.0], 400))
-    assert found[0].speedup > 10
-    assert not any("saves little" in line for line in sentences(found, 1200))
-    assert found[0].source == "the profile's times"
+    forecasts = times(np.tile([1000.0, 1010.0, 990.0], 400))
+    assert forecasts[0].speedup > 10
+    assert not any("saves little" in line for line in sentences(forecasts, 1200))
+    assert forecasts[0].source == "the profile's times"
 
 
 def test_nothing_is_said_where_nothing_can_be(traces):
@@ -169,10 +169,10 @@ def test_nothing_is_said_where_nothing_can_be(traces):
 
 
 def test_a_plan_says_beforehand_where_a_full_run_is_as_cheap():
-    one = Forecast(0.01, 100, 4.0, 2.0, "instructions", 100, 4.0, 2.0, full_minutes=8.0, simulator="MacSim")
-    assert "a full run" not in "\n".join(sentences([one], 1000, planning_seconds=60.0))
-    said = sentences([one], 1000, planning_seconds=400.0)
+    forecast = Forecast(0.01, 100, 4.0, 2.0, "instructions", 100, 4.0, 2.0, full_minutes=8.0, simulator="MacSim")
+    assert "a full run" not in "\n".join(sentences([forecast], 1000, planning_seconds=60.0))
+    said = sentences([forecast], 1000, planning_seconds=400.0)
     assert said[-1] == ("a full run is as cheap as a sampled one at 1 %: it takes about 8 min, and this plan took 6.7 min")
     assert "times in MacSim" in said[0]
-    unknown = replace(one, minutes=float("nan"), full_minutes=float("nan"))
+    unknown = replace(forecast, minutes=float("nan"), full_minutes=float("nan"))
     assert "a full run" not in "\n".join(sentences([unknown], 1000, planning_seconds=400.0))

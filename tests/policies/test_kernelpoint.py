@@ -26,9 +26,9 @@ ANY = {"version": 1, "policy": "kernelpoint"}
 
 def test_context_tells_equal_launches_between_other_neighbours_apart():
     label = np.array([1, 2, 1, 2, 1, 2, 3])
-    found = context(label, np.array([0, 7]))
-    assert found[2] == found[4] and found[1] == found[3]
-    assert found[0] != found[2] and found[5] != found[3]
+    contexts = context(label, np.array([0, 7]))
+    assert contexts[2] == contexts[4] and contexts[1] == contexts[3]
+    assert contexts[0] != contexts[2] and contexts[5] != contexts[3]
 
 
 @given(
@@ -41,16 +41,16 @@ def test_launches_are_told_apart_by_the_nearest_neighbours_whose_kernels_have_se
     start = min(first_of_second, len(kernel))
     processes = [range(start), range(start, len(kernel))]
 
-    def neighbours(own, process):
+    def neighbours(launch, process):
         tells = [i for i in process if len(set(signature[kernel == kernel[i]])) > 1]
-        before = [signature[i] for i in tells if i < own]
-        after = [signature[i] for i in tells if i > own]
+        before = [signature[i] for i in tells if i < launch]
+        after = [signature[i] for i in tells if i > launch]
         return before[-1:], after[:1]
 
-    slow = [(int(kernel[own]), neighbours(own, process)) for process in processes for own in process]
-    found = varying_context(kernel, kernel, signature, np.array([0, start, len(kernel)]))
-    equal = [[one == other for other in slow] for one in slow]
-    assert (np.equal.outer(found, found) == equal).all()
+    slow = [(int(kernel[launch]), neighbours(launch, process)) for process in processes for launch in process]
+    contexts = varying_context(kernel, kernel, signature, np.array([0, start, len(kernel)]))
+    equal = [[first == other for other in slow] for first in slow]
+    assert (np.equal.outer(contexts, contexts) == equal).all()
 
 
 def test_context_does_not_reach_into_another_process():
@@ -61,8 +61,8 @@ def test_context_does_not_reach_into_another_process():
 
 
 def test_each_process_has_its_own_first_launch_of_a_stream():
-    found = first_of_each_process(np.array([7, 7, 8, 7, 8]), np.array([0, 3, 5]))
-    assert found.tolist() == [True, False, True, True, True]
+    is_first = first_of_each_process(np.array([7, 7, 8, 7, 8]), np.array([0, 3, 5]))
+    assert is_first.tolist() == [True, False, True, True, True]
 
 
 def test_a_budget_on_dram_traffic_that_only_first_launches_cause_is_met():

@@ -24,7 +24,7 @@ def profile(times):
     return builder.finish()
 
 
-def population(seed=0, known=None):
+def population(seed=0, times=None):
     """One kernel, one stream; what it takes hides in its arguments, which only another GPU's times tell apart."""
     zeros = np.zeros(LAUNCHES, np.int32)
     records = np.zeros(1, RECORD)
@@ -32,7 +32,7 @@ def population(seed=0, known=None):
     contents = Contents(records, np.zeros((1, 3), np.uint64), ("0",), np.zeros(1, np.int32))
     scan = replace(Program.of(["k"] * LAUNCHES), contents=contents, content=zeros)
     program = Program((LAUNCHES,), seed, traces=tuple(map(str, range(LAUNCHES))))
-    program = program if known is None else program.with_times_of(known)
+    program = program if times is None else program.with_times_of(times)
     return replace(program.with_contents_of(scan), embeddings=np.zeros((1, 256), np.float32))
 
 
@@ -48,10 +48,10 @@ def simulated(people, y):
 
 
 def test_traces_are_read_beside_a_profile_and_embedded_where_nothing_predicts_their_launches():
-    known = profile(truth())
-    assert KernelPoint.inputs(Available(known, True)) == {Need.TRACES, Need.PROFILE}
-    assert KernelPoint.inputs(Available(known.without_results(), True)) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
-    assert KernelPoint.inputs(Available(known)) == {Need.PROFILE}
+    elsewhere = profile(truth())
+    assert KernelPoint.inputs(Available(elsewhere, True)) == {Need.TRACES, Need.PROFILE}
+    assert KernelPoint.inputs(Available(elsewhere.without_results(), True)) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
+    assert KernelPoint.inputs(Available(elsewhere)) == {Need.PROFILE}
     assert KernelPoint.inputs(Available(traces=True, model=True)) == {Need.TRACES, Need.MODEL}
     assert KernelPoint.inputs(Available(traces=True)) == {Need.TRACES, Need.EMBEDDINGS}
     assert KernelPoint.inputs(Available()) == frozenset()
@@ -60,7 +60,7 @@ def test_traces_are_read_beside_a_profile_and_embedded_where_nothing_predicts_th
 def test_times_of_another_gpu_save_most_of_the_simulation():
     y = truth()
     elsewhere = profile(0.7 * y + 500)
-    assert simulated(population(known=elsewhere), y)[0] < 0.3 * simulated(population(), y)[0]
+    assert simulated(population(times=elsewhere), y)[0] < 0.3 * simulated(population(), y)[0]
 
 
 def test_a_profile_that_knows_the_wrong_thing_costs_draws_and_not_the_bound():
@@ -72,7 +72,7 @@ def test_a_profile_that_knows_the_wrong_thing_costs_draws_and_not_the_bound():
 
 def test_times_are_observed_predictions_and_names_the_groups():
     y = truth()
-    design = KernelPoint(parse_config(CONFIG)).design(population(known=profile(y)))
+    design = KernelPoint(parse_config(CONFIG)).design(population(times=profile(y)))
     assert isinstance(design, AssistedDesign) and design.known["cycles"].is_observed
     assert design.means["cycles"].tolist() == y.tolist() and set(design.groups) == {0} and design.computed == {}
 
@@ -80,14 +80,14 @@ def test_times_are_observed_predictions_and_names_the_groups():
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 37.0])
 def test_the_unit_of_the_times_changes_no_draw_and_no_estimate(unit):
     y = truth() * np.random.default_rng(2).lognormal(0.0, 0.03, LAUNCHES)
-    shares = [simulated(population(known=profile(scale * truth())), y) for scale in (1.0, unit)]
+    shares = [simulated(population(times=profile(scale * truth())), y) for scale in (1.0, unit)]
     assert shares[0] == pytest.approx(shares[1])
 
 
 def test_launches_that_the_profile_lacks_are_predicted_by_their_work():
     y = truth()
     times = np.where(np.arange(LAUNCHES) < 10, np.nan, y)
-    design = KernelPoint(parse_config(CONFIG)).design(population(known=profile(times)))
+    design = KernelPoint(parse_config(CONFIG)).design(population(times=profile(times)))
     assert (design.groups == 0).all()
     assert np.unique(design.means["cycles"][:10]).tolist() == [np.median(times[10:])]
 
@@ -95,12 +95,12 @@ def test_launches_that_the_profile_lacks_are_predicted_by_their_work():
 def test_times_of_few_launches_are_not_used():
     y = truth()
     times = np.where(np.arange(LAUNCHES) < LAUNCHES // 2 + 1, np.nan, y)
-    assert isinstance(KernelPoint(parse_config(CONFIG)).design(population(known=profile(times))), Design)
+    assert isinstance(KernelPoint(parse_config(CONFIG)).design(population(times=profile(times))), Design)
 
 
 def test_of_several_processes_times_make_strata():
     people = replace(
-        population(known=profile(truth())),
+        population(times=profile(truth())),
         counts=(LAUNCHES // 2, LAUNCHES // 2),
         contents=None,
         content=None,
@@ -112,10 +112,10 @@ def test_of_several_processes_times_make_strata():
 
 def test_a_profile_without_times_adds_nothing():
     bare = profile(truth()).without_results()
-    with_it, without = (KernelPoint(parse_config(CONFIG)).design(population(known=k)) for k in (bare, None))
+    with_it, without = (KernelPoint(parse_config(CONFIG)).design(population(times=k)) for k in (bare, None))
     assert (with_it.strata == without.strata).all() and (with_it.x == without.x).all()
 
 
 def test_a_negative_time_is_refused():
     with pytest.raises(PolicyError, match=r"elsewhere\.kpjournal: a launch takes -1"):
-        KernelPoint(parse_config(CONFIG)).design(population(known=replace(profile(truth()), duration=np.full(LAUNCHES, -1.0))))
+        KernelPoint(parse_config(CONFIG)).design(population(times=replace(profile(truth()), duration=np.full(LAUNCHES, -1.0))))

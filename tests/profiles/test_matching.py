@@ -54,9 +54,9 @@ def test_names_that_are_no_c_plus_plus_stay_usable(name):
 
 
 def test_launches_missing_on_either_side_are_reported():
-    found = match(profile(["a()", "b()", "x()", "d()"]), launches(["a()", "b()", "c()", "d()"]))
-    assert found.rows.tolist() == [0, 1, -1, 3] and found.extra.tolist() == [2]
-    said = " ".join(found.sentences())
+    matched = match(profile(["a()", "b()", "x()", "d()"]), launches(["a()", "b()", "c()", "d()"]))
+    assert matched.rows.tolist() == [0, 1, -1, 3] and matched.extra.tolist() == [2]
+    said = " ".join(matched.sentences())
     assert "3 of 4" in said and "launch 2" in said and "row 2" in said
 
 
@@ -69,9 +69,9 @@ def test_a_profile_without_shapes_is_matched_by_name():
 
 
 def test_template_arguments_written_in_an_unknown_way_fall_back_to_the_function_name():
-    found = match(profile(["void f<strange#>(int)", "g()"]), launches(["void f<8>(int)", "g()"]))
-    assert found.rows.tolist() == [0, 1] and found.by_base == 1
-    assert any("without template arguments" in sentence for sentence in found.sentences())
+    matched = match(profile(["void f<strange#>(int)", "g()"]), launches(["void f<8>(int)", "g()"]))
+    assert matched.rows.tolist() == [0, 1] and matched.by_base == 1
+    assert any("without template arguments" in sentence for sentence in matched.sentences())
 
 
 kinds = st.lists(st.sampled_from("abcd"), max_size=25)
@@ -95,9 +95,9 @@ def test_as_many_launches_are_matched_as_order_allows(ours, theirs):
 
 def test_too_many_differences_fall_back_to_occurrences_and_say_so(monkeypatch):
     monkeypatch.setattr(matching, "MOST_EDITS", 2)
-    found = match(profile(["a", "a", "b", "c"]), launches(["c", "b", "a", "a"]))
-    assert found.how == "occurrence" and found.rows.tolist() == [3, 2, 0, 1]
-    assert "by occurrence" in found.sentences()[0]
+    matched = match(profile(["a", "a", "b", "c"]), launches(["c", "b", "a", "a"]))
+    assert matched.how == "occurrence" and matched.rows.tolist() == [3, 2, 0, 1]
+    assert "by occurrence" in matched.sentences()[0]
 
 
 def test_a_real_profile_with_launches_missing_is_matched():

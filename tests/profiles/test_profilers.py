@@ -201,21 +201,21 @@ def test_a_trace_that_ends_in_the_middle_is_refused(tmp_path, cut):
 
 
 def test_a_long_trace_is_read_in_little_memory():
-    one = json.dumps(events(50))[1:-1]
+    block = json.dumps(events(50))[1:-1]
 
     class Endless(io.TextIOBase):
         """A file of 6 MB that is never held whole."""
 
-        left = 6_000_000
+        remaining = 6_000_000
 
         def read(self, size=-1):
-            if self.left == 6_000_000:
-                self.left -= 1
-                return '{"traceEvents": [' + one
-            if self.left <= 0:
+            if self.remaining == 6_000_000:
+                self.remaining -= 1
+                return '{"traceEvents": [' + block
+            if self.remaining <= 0:
                 return ""
-            self.left -= len(one) + 1
-            return "," + one if self.left > 0 else "]}"
+            self.remaining -= len(block) + 1
+            return "," + block if self.remaining > 0 else "]}"
 
     tracemalloc.start()
     profile = kineto.Kineto().read_text(Endless(), "long.json")

@@ -119,9 +119,9 @@ def test_ranges_are_written_as_csv_and_json(journal, tmp_path):
     assert "ranges.csv" in done.stdout
     with (tmp_path / "ranges.csv").open() as file:
         rows = list(csv.DictReader(file))
-    told = json.loads(run_command("report", str(journal), "--json", cwd=tmp_path).stdout)["ranges"]
+    parts = json.loads(run_command("report", str(journal), "--json", cwd=tmp_path).stdout)["ranges"]
     run = load_run(journal)
-    assert [part["path"] for part in told] == list(run.ranges)
+    assert [part["path"] for part in parts] == list(run.ranges)
     assert len(rows) == sum(len(part.estimates) for part in run.ranges.values())
     cycles = [float(row["estimate"]) for row in rows if row["counter"] == "cycles" and "/" not in row["path"]]
     assert cycles[0] == pytest.approx(np.sum(cycles[1:]))

@@ -25,9 +25,9 @@ def launches(names=tuple(kernel.name for kernel in KERNELS), traces=()):
     return Program.of(list(names), shapes, shapes * (32, 1, 1), traces=traces)
 
 
-def of_file(path, known=None):
-    found = read_ranges(str(path), known or launches(), lambda line: None)
-    return [found.paths[number] for number in found.of_launch.tolist()]
+def of_file(path, beside=None):
+    ranges = read_ranges(str(path), beside or launches(), lambda line: None)
+    return [ranges.paths[number] for number in ranges.of_launch.tolist()]
 
 
 # ---- the tree ---------------------------------------------------------------------------------------------------------
@@ -286,10 +286,10 @@ def test_a_call_lies_in_the_ranges_whose_begin_and_end_are_around_it(seed):
     begins, lengths = random.integers(0, 40, 30), random.integers(0, 20, 30)
     ranges = [(0, float(b), float(b + n), f"{i}") for i, (b, n) in enumerate(zip(begins, lengths, strict=True))]
     calls = [(0, float(time)) for time in random.permutation(np.linspace(0, 60, 41))]
-    found = dict(enclosing(ranges, calls))
+    names_of_call = dict(enclosing(ranges, calls))
     order = sorted(ranges, key=lambda r: (r[1], -r[2], r[3]))
     for number, (_, time) in enumerate(calls):
-        assert found[number] == [name for _, begin, end, name in order if begin <= time <= end]
+        assert names_of_call[number] == [name for _, begin, end, name in order if begin <= time <= end]
 
 
 def test_ranges_that_contain_one_another_without_end_are_refused():

@@ -80,7 +80,7 @@ def test_a_run_goes_on_to_a_tighter_budget_of_a_range(host, table):
     loose = run_of(host, table).ended()
     tight = run_of(host, table, yaml=BUDGET.replace("2 %", "1 %")).ended()
     assert tight.met and tight.simulated > loose.simulated
-    assert all(one.relative_half_width <= 0.01 * (1 + 1e-9) for one in tight.range_targets.values())
+    assert all(part.relative_half_width <= 0.01 * (1 + 1e-9) for part in tight.range_targets.values())
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_quarters_of_a_run_share_a_sample_that_is_smaller_than_samples_of_their_
     for seed in range(20):
         u = permanent_random_numbers(seed, 0, 4000)
         look, draws = run(slice(None), u, ErrorBudget(0.02, further=dict.fromkeys(names, 0.02)), targets)
-        assert look.met and all(one.relative_half_width <= 0.02 * (1 + 1e-9) for one in look.ranges.values())
-        held += [one.contains(y[quarter == k].sum()) for k, one in enumerate(look.ranges.values())]
+        assert look.met and all(part.relative_half_width <= 0.02 * (1 + 1e-9) for part in look.ranges.values())
+        held += [part.contains(y[quarter == k].sum()) for k, part in enumerate(look.ranges.values())]
         drawn += draws
         alone += sum(run(quarter == k, u, ErrorBudget(0.02), NO_RANGES)[1] for k in range(4))
     assert drawn < 0.5 * alone and np.mean(held) >= 0.95
@@ -174,13 +174,13 @@ def test_a_range_with_strata_of_its_own_scatters_as_its_standard_error_says(draw
         engine = Engine(design, budget, ranges=targets)
         engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
         estimates = engine.look().ranges.values()
-        errors += [(one.estimate - y[1000 * k :][:1000].sum()) / one.std_error for k, one in enumerate(estimates)]
+        errors += [(part.estimate - y[1000 * k :][:1000].sum()) / part.std_error for k, part in enumerate(estimates)]
     assert np.sqrt(np.mean(np.square(errors))) < 1.1
 
 
 def test_a_range_level_moves_no_result_and_counts_draws_that_are_as_predicted():
     errors = UnitErrors(np.full(6, 2.0), np.array([1.0, 1.0, 0, 0, 0, 0]), np.ones(6), np.zeros(6), np.zeros(6, int))
     results = np.arange(6) < 3
-    correction, left = errors.within(np.ones(6, dtype=bool), results)
+    correction, rest = errors.within(np.ones(6, dtype=bool), results)
     assert correction[results].tolist() == [0.0] * 3
-    assert correction.sum() + left.residuals.sum() == pytest.approx(errors.residuals.sum())
+    assert correction.sum() + rest.residuals.sum() == pytest.approx(errors.residuals.sum())

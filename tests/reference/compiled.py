@@ -29,14 +29,14 @@ INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}", f"-I{PLUGIN / 'include' / 
 
 def sources(*folders: str) -> list[Path]:
     """All C++ sources below folders of plugin/, but those of Python's module."""
-    found = [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
-    return [path for path in found if path.parent.name != "bindings"]
+    paths = [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
+    return [path for path in paths if path.parent.name != "bindings"]
 
 
 def units(*folders: str) -> list[Path]:
     """All C++ sources below folders of plugin/, those of each folder included in one file, as setup.py does it."""
     by_folder = groupby(sorted(sources(*folders), key=_folder), key=_folder)
-    return [_unit(folder, [path.name for path in found]) for folder, found in by_folder]
+    return [_unit(folder, [path.name for path in paths]) for folder, paths in by_folder]
 
 
 def _folder(path: Path) -> Path:
@@ -96,8 +96,8 @@ def read_by(source: Path) -> frozenset[Path]:
     """A source and every file of ours that it includes, by way of others too."""
     names = re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', source.read_text(), re.MULTILINE)
     places = (source.parent, *(Path(option.removeprefix("-I")) for option in INCLUDES))
-    found = {place / name for name in names for place in places if (place / name).is_file()}
-    return frozenset({source}.union(*(read_by(path.resolve()) for path in found)))
+    headers = {place / name for name in names for place in places if (place / name).is_file()}
+    return frozenset({source}.union(*(read_by(path.resolve()) for path in headers)))
 
 
 def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[], Path]) -> Path:

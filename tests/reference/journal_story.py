@@ -33,7 +33,7 @@ NOT_STATED = (
 
 def story(journal: Path) -> list[Any]:
     """The events of a journal in order, without names and form."""
-    told = []
+    events = []
     for line in journal.read_text().splitlines():
         record = json.loads(line)
         kind = record["type"]
@@ -41,13 +41,13 @@ def story(journal: Path) -> list[Any]:
             kind = "result" if record["counters"] else "abort"
         if kind in ("decision", "result", "abort"):
             kept = {key: record[key] for key in KEPT if record.get(key) not in (None, {})}
-            told.append([kind, record["process"], record["launch"], record["pass_index"], kept])
+            events.append([kind, record["process"], record["launch"], record["pass_index"], kept])
         elif kind == "pass":
             state = record.get("state") or {}
-            told.append([kind, record["pass_index"], record.get("wanted"), *state.values()])
+            events.append([kind, record["pass_index"], record.get("wanted"), *state.values()])
         elif kind in ("look", "summary", "degraded"):
-            told.append([kind, {k: plain(v) for k, v in record.items() if k not in NOT_STATED and k != "reason"}])
-    return told
+            events.append([kind, {k: plain(v) for k, v in record.items() if k not in NOT_STATED and k != "reason"}])
+    return events
 
 
 def plain(value: Any) -> Any:

@@ -29,17 +29,17 @@ PARTS = (without_traces, with_traces, not_known_beforehand, embedded_host, minia
 
 
 def record(target: Path, names: list[str]) -> None:
-    found: dict[str, Any] = {}
+    stories: dict[str, Any] = {}
     parts = [part for part in PARTS if not names or part.__name__ in names]
     with tempfile.TemporaryDirectory() as name:
         os.environ["KERNELPOINT_CACHE"] = f"{name}/cache"
         os.environ["KERNELPOINT_PLUGIN"] = str(Path(boundary.__file__).parents[1] / "lib" / "libkernelpoint.so")
         for part in parts:
             (folder := Path(name) / part.__name__).mkdir()
-            before = len(found)
-            found.update(part(folder))
-            print(f"{part.__name__}: {len(found) - before} runs", flush=True)
-    target.write_text(json.dumps(found, sort_keys=True).replace(name, "FOLDER"))
+            before = len(stories)
+            stories.update(part(folder))
+            print(f"{part.__name__}: {len(stories) - before} runs", flush=True)
+    target.write_text(json.dumps(stories, sort_keys=True).replace(name, "FOLDER"))
 
 
 ROUNDING = 1e-13
@@ -65,9 +65,9 @@ def compare(before: Path, after: Path) -> int:
     bad, rounded = 0, 0
     both = sorted(first.keys() & second.keys())
     for name in both:
-        found = list(differences(first.get(name), second.get(name)))
-        beyond = [line for line, size in found if size > ROUNDING]
-        bad, rounded = bad + bool(beyond), rounded + bool(found and not beyond)
+        changes = list(differences(first.get(name), second.get(name)))
+        beyond = [line for line, size in changes if size > ROUNDING]
+        bad, rounded = bad + bool(beyond), rounded + bool(changes and not beyond)
         for line in beyond[:5]:
             print(f"{name}{line}")
     print(

@@ -81,7 +81,7 @@ def records_of(instructions: tuple[SlowInstruction, ...], code: int, threads: in
         sources = (i.sources[1:] if i.width else i.sources)[:4]
         registers = {f"src{n}": r & 255 for n, r in enumerate(sources)}
         registers |= {f"dst{n}": r & 255 for n, r in enumerate(i.destinations)}
-        one = record(
+        fields = record(
             opcode=number, is_fp=number in FLOATING, is_load=number in LOADS, cf=CONTROL.get(base, 0), sources=len(sources),
             destinations=len(i.destinations), mask=i.mask, pc=pc, target=pc + 16, access_size=i.width or 4,
             barrier=threads if base == "BAR" else 0, space=SPACES.get(base, 0), **registers,
@@ -89,9 +89,9 @@ def records_of(instructions: tuple[SlowInstruction, ...], code: int, threads: in
         sectors = sorted({a // 128 * 128 for a in i.addresses}) if number in LOADS | STORES else []
         first = {"address": sectors[0]} if sectors else {}
         if len(sectors) > 1:
-            first["access_size"] = min(one["access_size"] * len(sectors), 255)
-        result.append(one | first)
-        result += [one | {"is_fp": 1, "address": sector} for sector in sectors[1:]]
+            first["access_size"] = min(fields["access_size"] * len(sectors), 255)
+        result.append(fields | first)
+        result += [fields | {"is_fp": 1, "address": sector} for sector in sectors[1:]]
     return result or [record(opcode=139, mask=0, pc=code, target=code + 16)]
 
 
@@ -111,24 +111,24 @@ def read_launch_plainly(folder: Path, grid: tuple[int, int, int]) -> list[SlowCt
 
 def _instructions(records: list[dict[str, int]], start: int) -> list[SlowInstruction]:
     groups: list[list[dict[str, int]]] = []
-    for one in records:
-        is_child = one["opcode"] in LOADS | STORES and one["is_fp"]
-        groups[-1].append(one) if is_child else groups.append([one])
+    for fields in records:
+        is_child = fields["opcode"] in LOADS | STORES and fields["is_fp"]
+        groups[-1].append(fields) if is_child else groups.append([fields])
     return [_instruction(group, start) for group in groups]
 
 
 def _instruction(group: list[dict[str, int]], start: int) -> SlowInstruction:
-    one = group[0]
-    sources = tuple(one[f"src{n}"] for n in range(one["sources"]))
-    destinations = tuple(one[f"dst{n}"] for n in range(min(one["destinations"], 2)))
+    first = group[0]
+    sources = tuple(first[f"src{n}"] for n in range(first["sources"]))
+    destinations = tuple(first[f"dst{n}"] for n in range(min(first["destinations"], 2)))
     width, addresses = 0, ()
-    nowhere = one["opcode"] == NUMBERS["LDC"] and one["address"] == 0 and len(group) == 1
-    if one["opcode"] in LOADS | STORES | ATOMICS and not nowhere:
+    nowhere = first["opcode"] == NUMBERS["LDC"] and first["address"] == 0 and len(group) == 1
+    if first["opcode"] in LOADS | STORES | ATOMICS and not nowhere:
         width, sources = group[-1]["access_size"], (RZ, *sources)
-    if width and one["opcode"] not in ATOMICS:
-        addresses = spread([each["address"] for each in group], one["mask"].bit_count(), width)
+    if width and first["opcode"] not in ATOMICS:
+        addresses = spread([each["address"] for each in group], first["mask"].bit_count(), width)
     return SlowInstruction(
-        (one["pc"] - start) % 2**32, one["mask"], destinations, NAMES[one["opcode"]], sources, width, tuple(addresses)
+        (first["pc"] - start) % 2**32, first["mask"], destinations, NAMES[first["opcode"]], sources, width, tuple(addresses)
     )
 
 

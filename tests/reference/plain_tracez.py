@@ -74,7 +74,7 @@ def unpack(data: bytes, decompress) -> PlainTracez:
         *places, rank, warps = struct.unpack_from("<11I", data, at)
         at += 44
         index, cluster, place = (tuple(places[i : i + 3]) for i in (0, 3, 6))
-        one = PlainCta(index, [], (cluster, place, rank))
+        cta = PlainCta(index, [], (cluster, place, rank))
         for _ in range(warps):
             instructions, chunks, offset = struct.unpack_from("<IIQ", data, at)
             at += 16 + 4 * chunks
@@ -85,8 +85,8 @@ def unpack(data: bytes, decompress) -> PlainTracez:
                 lines += decompress(data[offset + 4 : offset + 4 + length], dictionary).decode().split("\n")
                 offset += 4 + length
             assert len(lines) == instructions
-            one.warps.append(lines)
-        trace.ctas.append(one)
+            cta.warps.append(lines)
+        trace.ctas.append(cta)
     return trace
 
 

@@ -20,8 +20,8 @@ def python_files(*folders: Path) -> list[Path]:
 
 def cpp_files(*patterns: str) -> list[Path]:
     """All C and C++ files below folders of the project, which patterns name."""
-    found = (path for pattern in patterns for folder in ROOT.glob(pattern) for path in folder.rglob("*.*"))
-    return sorted(path for path in found if path.suffix in CPP_SUFFIXES)
+    paths = (path for pattern in patterns for folder in ROOT.glob(pattern) for path in folder.rglob("*.*"))
+    return sorted(path for path in paths if path.suffix in CPP_SUFFIXES)
 
 
 @cache

@@ -101,10 +101,10 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 def without_traces(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     for name, (yaml, info, how) in CASES.items():
         for seed in (0, 1, 2):
-            told = {"launch_counts": how.get("counts", [COUNT]), **info}
+            stated = {"launch_counts": how.get("counts", [COUNT]), **info}
 
-            def host(yaml: str = yaml, seed: int = seed, told: dict = told, how: dict = how) -> Host:
-                return Host(folder, f"{yaml}\nseed: {seed}", told, **how)
+            def host(yaml: str = yaml, seed: int = seed, stated: dict = stated, how: dict = how) -> Host:
+                return Host(folder, f"{yaml}\nseed: {seed}", stated, **how)
 
             yield from whole_and_resumed(f"{name}, seed {seed}", host, (0.4, 0.9))
 
@@ -154,11 +154,11 @@ def not_known_beforehand(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     traces = synthesised(folder / "decode", "transformer-decode", 120)
     paths = [str(path) for path in launch_paths(str(traces))]
     for seed in (0, 1):
-        for told, fails in ((0, ()), (len(paths), range(0, 120, 4))):
+        for count, fails in ((0, ()), (len(paths), range(0, 120, 4))):
             yaml = f"policy: kernelpoint\nclusters: online\nseed: {seed}\nerror_budget: {{relative_error: 0.02}}"
 
-            def host(yaml: str = yaml, told: int = told, fails: Any = fails) -> Host:
-                return Host(folder, yaml, {"launch_counts": [told]}, counts=[len(paths)], paths=paths, fails=fails)
+            def host(yaml: str = yaml, count: int = count, fails: Any = fails) -> Host:
+                return Host(folder, yaml, {"launch_counts": [count]}, counts=[len(paths)], paths=paths, fails=fails)
 
-            name = f"online, {told} launches told, seed {seed}"
+            name = f"online, {count} launches told, seed {seed}"
             yield from whole_and_resumed(name, host, (0.2, 0.6, 0.95))

@@ -24,8 +24,8 @@ ENOUGH = ("--max_insts1=4000000000",)  # MacSim ends a core at this many instruc
 
 def printed(text: str) -> list[str]:
     """The totals and estimates that a simulator prints, without measured time."""
-    found = re.findall(r"^\s*((?:gpu_tot_|kernelpoint_|KERNELPOINT_)\w+\s.*)$", text, re.MULTILINE)
-    return [line for line in found if "saved_seconds" not in line.lower()]
+    lines = re.findall(r"^\s*((?:gpu_tot_|kernelpoint_|KERNELPOINT_)\w+\s.*)$", text, re.MULTILINE)
+    return [line for line in lines if "saved_seconds" not in line.lower()]
 
 
 def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:

@@ -40,19 +40,19 @@ class Step:
     step: int
 
 
-def step_of(one: SlowInstruction, previous: dict[int, int]) -> Step:
-    """An instruction; `previous` is the first lane's last address at each pc of the warp."""
-    addresses = one.addresses
-    sectors = {s for a in addresses for s in range(a // 32, (a + one.width - 1) // 32 + 1)}
+def step_of(executed: SlowInstruction, previous: dict[int, int]) -> Step:
+    """The step of an instruction; `previous` is the first lane's last address at each pc of the warp."""
+    addresses = executed.addresses
+    sectors = {s for a in addresses for s in range(a // 32, (a + executed.width - 1) // 32 + 1)}
     strides = {b - a for a, b in pairwise(addresses)}
     regular = bool(addresses) and len(strides) <= 1
     stride = strides.pop() if regular and strides else 0
-    repeated = bool(addresses) and one.pc in previous
-    distance = addresses[0] - previous[one.pc] if repeated else 0
+    repeated = bool(addresses) and executed.pc in previous
+    distance = addresses[0] - previous[executed.pc] if repeated else 0
     if addresses:
-        previous[one.pc] = addresses[0]
+        previous[executed.pc] = addresses[0]
     access = (len(addresses), len(sectors), regular, stride, repeated, distance)
-    return Step(one.pc, one.mask, one.opcode, one.destinations, one.sources, one.width, *access)
+    return Step(executed.pc, executed.mask, executed.opcode, executed.destinations, executed.sources, executed.width, *access)
 
 
 Operands = tuple[tuple[int, ...], ...] | None
@@ -67,9 +67,9 @@ def warps_of(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ..
         linear = cta.index[0] + grid[0] * (cta.index[1] + grid[1] * cta.index[2])
         for warp, instructions in cta.warps:
             previous: dict[int, int] = {}
-            steps = tuple(step_of(one, previous) for one in instructions)
+            steps = tuple(step_of(instruction, previous) for instruction in instructions)
             if steps:
-                yield linear * math.ceil(math.prod(block) / 32) + warp, steps, [one.values for one in instructions]
+                yield linear * math.ceil(math.prod(block) / 32) + warp, steps, [i.values for i in instructions]
 
 
 NAMES = ("mean", "std", "median", "min", "max", "p25", "p75", "skewness")
@@ -94,8 +94,8 @@ def value_statistics(values: tuple[int, ...], mask: int, kind: str) -> dict[str,
     varies = logs.min() != logs.max()
     skewness = ((logs - logs.mean()) ** 3).mean() / logs.std() ** 3 / 4 if varies else 0.0
     middle, low, high = np.percentile(logs, [50, 25, 75])
-    found = (logs.mean(), logs.std() if varies else 0.0, middle, logs.min(), logs.max(), low, high, skewness)
-    return {f"value_{name}": float(v) for name, v in zip(NAMES, found, strict=True)} | {"has_values": 1.0}
+    statistics = (logs.mean(), logs.std() if varies else 0.0, middle, logs.min(), logs.max(), low, high, skewness)
+    return {f"value_{name}": float(v) for name, v in zip(NAMES, statistics, strict=True)} | {"has_values": 1.0}
 
 
 class _Warp:
@@ -145,15 +145,15 @@ class _Warp:
             if "unit_memory" in self.nodes[target][3]:
                 continue
             written = [b for a, b, r in self.edges if a == target and r == "destination"]
-            if any(self.holds_address(one) for one in written):
+            if any(self.holds_address(result) for result in written):
                 return True
         return False
 
     def addvalue_statistics(self) -> None:
         for variable, (values, mask, _) in self.seen.items():
             kind = "integer" if not self.holds_address(variable) else "address"
-            found = value_statistics(values, mask, "floating" if variable in self.floating else kind)
-            self.nodes[variable][3].update(found)
+            statistics = value_statistics(values, mask, "floating" if variable in self.floating else kind)
+            self.nodes[variable][3].update(statistics)
 
     def add(self, step: Step, position: float, operands: Operands) -> None:
         reads = [None if register in _ZERO else self.read(register) for register in step.sources]

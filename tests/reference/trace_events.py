@@ -28,7 +28,7 @@ class Imported:
 def import_trace(text: str) -> Imported:
     """Read a trace as the importer does; AssertionError where it would lose or move an event."""
     events = json.loads(text, parse_constant=_no_json)["traceEvents"]
-    names, places, found = {}, {}, Imported()
+    names, places, imported = {}, {}, Imported()
     for event in (e for e in events if e["ph"] == "M"):
         (value,) = event["args"].values()
         assert value != "" and event["pid"] > 0
@@ -44,15 +44,15 @@ def import_trace(text: str) -> Imported:
             row = names[event["pid"], event["tid"]]
             end = at + _nanoseconds(event["dur"])
             assert end >= at
-            found.rows.setdefault((process, row), []).append((at, end))
+            imported.rows.setdefault((process, row), []).append((at, end))
         else:
             for name, value in event["args"].items():
                 assert isinstance(value, (int, float))
-                found.counters.setdefault(f"{event['name']} {name}", []).append((at, value))
-    found.order = [names[pid] for pid in sorted(places, key=lambda pid: places[pid])]
-    for row, slices in found.rows.items():
+                imported.counters.setdefault(f"{event['name']} {name}", []).append((at, value))
+    imported.order = [names[pid] for pid in sorted(places, key=lambda pid: places[pid])]
+    for row, slices in imported.rows.items():
         _check_nesting(row, slices)
-    return found
+    return imported
 
 
 def _nanoseconds(microseconds: float) -> int:

@@ -92,7 +92,7 @@ def test_the_contract_suite_finds_inputs_and_parameters_that_are_stated_wrongly(
     head = "from kernelpoint.config import Section\n"
     install("careless", f"{head}{HALVES}\n{source}", "kernelpoint.policies", careless="Halves")
     with pytest.raises(AssertionError):
-        next(one for one in CHECKS if one.__name__ == check)("careless")
+        next(rule for rule in CHECKS if rule.__name__ == check)("careless")
 
 
 BY_NAME = """
@@ -117,7 +117,7 @@ class ByName(Policy):
 
 
 def test_the_engine_assumes_slow_launches_where_a_policy_says_nothing_of_them(install, capsys):
-    check = next(one for one in CHECKS if one.__name__ == "a_stated_bound_holds")
+    check = next(rule for rule in CHECKS if rule.__name__ == "a_stated_bound_holds")
     site = install("by_name", BY_NAME, "kernelpoint.policies", **{"by-name": "ByName"})
     check("by-name")
     assert capsys.readouterr().out.count("by-name: the bound holds in ") == 3

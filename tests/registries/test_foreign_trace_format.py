@@ -12,7 +12,7 @@ from kernelpoint import _native
 
 HERE = Path(__file__).parent
 PLUGIN = Path(_native.__file__).parents[2] / "plugin"
-OWN = _native.trace_formats()
+SHIPPED = _native.trace_formats()
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def read(tmp_path_factory):
     def read(source):
         done = subprocess.run([path, source], capture_output=True, text=True, check=True, timeout=60)
         lines = done.stdout.splitlines()
-        names = sorted([*OWN, "counted"])
+        names = sorted([*SHIPPED, "counted"])
         assert lines[: len(names)] == names
         return lines[len(names) :]
 
@@ -64,6 +64,6 @@ def test_a_folder_without_traces_is_refused_with_the_files_of_every_format(read,
 
 
 def test_python_has_the_formats_of_the_tree_one_folder_each():
-    assert {"accelsim", "macsim"} <= set(OWN)
+    assert {"accelsim", "macsim"} <= set(SHIPPED)
     if PLUGIN.exists():
-        assert sorted(path.parts[-3] for path in PLUGIN.glob("simulators/*/trace/format.cc")) == list(OWN)
+        assert sorted(path.parts[-3] for path in PLUGIN.glob("simulators/*/trace/format.cc")) == list(SHIPPED)

@@ -15,12 +15,12 @@ class Table(ProfileFormat):
     def certainty(cls, beginning):
         return 0
 """
-OWN = "kernelpoint.profiles.formats"
+MODULES = "kernelpoint.profiles.formats"
 
 
 @pytest.fixture
 def registry():
-    return Registry("profile format", ProfileFormat, OWN, "kernelpoint.profiles")
+    return Registry("profile format", ProfileFormat, MODULES, "kernelpoint.profiles")
 
 
 def test_names_are_those_of_the_files_and_imports_are_late(registry):
@@ -57,7 +57,7 @@ def test_an_entry_point_that_is_no_implementation_is_refused(registry, install, 
 
 def test_an_own_implementation_is_never_replaced(registry, install):
     install("usurper", "class Tables: pass", "kernelpoint.profiles", tables="Tables")
-    assert registry.load("tables").__module__ == f"{OWN}.tables"
+    assert registry.load("tables").__module__ == f"{MODULES}.tables"
     assert len(registry.load_all()) == len(registry.names())
 
 

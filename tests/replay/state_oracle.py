@@ -73,10 +73,10 @@ class State:
     lines: OrderedDict[int, list[int]] = field(default_factory=OrderedDict)
 
     def touch(self, line: int, touched: int, written: int, filled: int, copied: bool = False) -> None:
-        known = self.lines.pop(line, [0, 0, 0])
+        before = self.lines.pop(line, [0, 0, 0])
         if copied:
-            known = [0, 0, 0]
-        self.lines[line] = [known[0] | touched, known[1] | written, known[2] | filled]
+            before = [0, 0, 0]
+        self.lines[line] = [before[0] | touched, before[1] | written, before[2] | filled]
         if len(self.lines) > self.capacity:
             self.lines.popitem(last=False)
 

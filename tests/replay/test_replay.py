@@ -70,23 +70,23 @@ def test_the_lines_of_a_full_cache_are_restored_in_their_order(tmp_path_factory,
 
 def first_reads(folder: Lists, commands, launch: int) -> list[tuple[int, int]]:
     """(line address, sectors) that no launch before has filled, and copies in full, from every touch of every launch."""
-    found, filled, copied, seen, met = [], {}, set(), 0, set()
+    reads, filled, copied, seen, met = [], {}, set(), 0, set()
     for command in commands:
         if isinstance(command, tuple):
             first, last = BASE + command[0], BASE + command[0] + command[1] - 1
             lines = [line * 128 for line in range(first // 128, last // 128 + 1) if command[1] and line not in copied]
-            found += [(line, 0xF) for line in lines]
+            reads += [(line, 0xF) for line in lines]
             copied |= {line // 128 for line in lines}
             continue
         if seen == launch:
-            return found
+            return reads
         seen += 1
         if command in met:
             continue
         met.add(command)
         for line, _, written, full in slow_footprint(str(folder.folder / f"kernel-{command}.traceg"), 1):
             if read := full & ~written & ~filled.get(line, 0):
-                found.append((line, read))
+                reads.append((line, read))
             filled[line] = filled.get(line, 0) | full
     raise AssertionError("no such launch")
 
@@ -205,16 +205,16 @@ def test_a_list_that_cannot_be_read_is_refused(lists):
 
 def test_launches_of_equal_traces_are_one_content_whose_footprint_is_made_once(tmp_path):
     lists = Lists(tmp_path)
-    one, other = launch_text([access("LDG.E", 0)]), launch_text([access("STG.E", 256)])
+    reading, other = launch_text([access("LDG.E", 0)]), launch_text([access("STG.E", 256)])
     for number in range(6):
-        lists.trace(number, one if number % 2 else other)
+        lists.trace(number, reading if number % 2 else other)
     listed = lists.write([*range(6), (1024, 64), 0])
     contents = np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32)
     by_path = lists.replay(listed, copies_fill=True)
     by_content = lists.replay(listed, copies_fill=True, contents=contents)
     for launch in range(7):
-        expected, found = by_path.before(launch), by_content.before(launch)
-        assert np.array_equal(found.touches, expected.touches)
+        expected, shared = by_path.before(launch), by_content.before(launch)
+        assert np.array_equal(shared.touches, expected.touches)
     assert by_content.memory < by_path.memory
 
 
@@ -239,9 +239,9 @@ def test_the_launches_right_before_one_leave_the_lines_that_they_touch_as_well(t
     commands = data.draw(st.lists(st.integers(0, len(traces) - 1), min_size=1, max_size=8))
     launch, most = len(commands) - 1, data.draw(st.integers(1, 9))
     lines = [{touch[0] for touch in slow_footprint(str(lists.folder / f"kernel-{c}.traceg"), 1)} for c in commands]
-    left = [len(lines[launch] & set().union(*lines[launch - d : launch])) for d in range(1, min(most, launch) + 1)]
+    counts = [len(lines[launch] & set().union(*lines[launch - d : launch])) for d in range(1, min(most, launch) + 1)]
     replay = lists.replay(lists.write(commands))
-    assert replay.shares_left(launch, most).tolist() == [count / len(lines[launch]) for count in left]
+    assert replay.shares_left(launch, most).tolist() == [count / len(lines[launch]) for count in counts]
     with pytest.raises(IndexError):
         replay.shares_left(launch + 1, most)
 

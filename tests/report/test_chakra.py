@@ -78,10 +78,10 @@ def test_a_chakra_trace_keeps_all_but_the_times_of_its_gpu_nodes(run, tmp_path):
     like = tmp_path / "like.et"
     with like.open("wb") as file:
         write_trace(file, schema().GlobalMetadata(version="0.0.4"), [unknown, *reversed(nodes)])
-    metadata, found = exported(run, tmp_path / "run.0.et", like)
-    assert metadata.version == "0.0.4" and [node.id for node in found] == [500, *range(121, 0, -1)]
-    assert found[0].SerializeToString() == unknown.SerializeToString()
-    assert total_of(found[1:-1]) == pytest.approx(run.ended().estimate * 1000 / MEGAHERTZ)
+    metadata, kept = exported(run, tmp_path / "run.0.et", like)
+    assert metadata.version == "0.0.4" and [node.id for node in kept] == [500, *range(121, 0, -1)]
+    assert kept[0].SerializeToString() == unknown.SerializeToString()
+    assert total_of(kept[1:-1]) == pytest.approx(run.ended().estimate * 1000 / MEGAHERTZ)
     assert read_profile(like).size == 120 and read_profile(like).duration.tolist() == [7000.0] * 120
     sizes = np.zeros((120, 3), int)
     ranges = read_ranges(str(like), Program.of(names, sizes, sizes), lambda line: None)
@@ -148,8 +148,8 @@ def test_a_run_without_a_clock_or_ranges_is_refused(run, tmp_path):
 def test_times_of_modules_are_means_over_their_repetitions(run, tmp_path):
     assert Simai().write(run, tmp_path / "times.txt", Options(clock=MEGAHERTZ)) == "2 modules"
     lines = (tmp_path / "times.txt").read_text().splitlines()
-    found = {name: run.ranges[name].estimates["cycles"].estimate / MEGAHERTZ for name in PATHS}
-    attention = [found["prefill/attention"], found["decode/attention"]]
+    times = {name: run.ranges[name].estimates["cycles"].estimate / MEGAHERTZ for name in PATHS}
+    attention = [times["prefill/attention"], times["decode/attention"]]
     assert lines[:2] == ["train_iter:1", "attention:"] and lines[5] == "mlp:"
     assert lines[2:5] == [
         f"    time_gpu_max: {max(attention):.3f}",

@@ -101,7 +101,7 @@ def read(page, tmp_path_factory) -> str:
     return in_browser(page, tmp_path_factory.mktemp("read"), READER)
 
 
-def left(dom: str, name: str) -> str:
+def attribute(dom: str, name: str) -> str:
     """An attribute that the reader's steps leave."""
     return re.search(rf'data-{name}="([^"]*)"', dom)[1]
 
@@ -152,8 +152,8 @@ def test_what_is_hardly_known_stands_in_grey(no_charts, tmp_path):
         "dram_reads": Estimate.of(10.0),
     }
     page = html_page(a_result(a_run(tmp_path / "run.kpjournal", counters=counters)))
-    found = re.findall(r'<tr( class="weak")?>\s*<td>([a-z0-9_<>]+)</td>', page)
-    rows = {name.replace("<wbr>", ""): bool(weak) for weak, name in found}
+    cells = re.findall(r'<tr( class="weak")?>\s*<td>([a-z0-9_<>]+)</td>', page)
+    rows = {name.replace("<wbr>", ""): bool(weak) for weak, name in cells}
     assert rows == {"cycles": False, "instructions": False, "l1_misses": True, "l2_misses": True, "dram_reads": True}
     assert ">not known</td>" in page and "-10" not in page.split("<h2>Every counter")[1].split("</table>")[0]
 
@@ -176,10 +176,10 @@ def test_a_long_run_is_drawn_in_bins():
 def test_a_browser_draws_every_chart_and_a_reader_chooses_filters_sorts_and_zooms(read):
     assert 'data-charts="4"' in read
     assert len(re.findall(r'<svg[^>]*class="marks"', read)) == 4, re.findall(r"<svg[^>]*>", read)
-    assert read.count('class="chosen"') == 1 and int(left(read, "faint")) >= 10, "a click on a row chooses in all charts"
-    assert len(re.findall(r"<tr data-key[^>]*>", read)) == 20 and left(read, "filtered") == "1"
-    assert left(read, "first").startswith("kernel_10&lt;float"), "a click on a heading sorts the table"
-    assert left(read, "zoomed") == "true", "the wheel zooms the timeline"
+    assert read.count('class="chosen"') == 1 and int(attribute(read, "faint")) >= 10, "a click on a row chooses in all charts"
+    assert len(re.findall(r"<tr data-key[^>]*>", read)) == 20 and attribute(read, "filtered") == "1"
+    assert attribute(read, "first").startswith("kernel_10&lt;float"), "a click on a heading sorts the table"
+    assert attribute(read, "zoomed") == "true", "the wheel zooms the timeline"
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -195,7 +195,7 @@ def test_the_page_follows_the_readers_colours_can_be_read_in_both_and_fits_a_pho
     paper, ink, label = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
     assert (paper < 0.2) == dark and 'data-charts="4"' in dom
     assert abs(paper - ink) > 0.6 and abs(paper - label) > 0.6
-    assert int(left(dom, "wide")) <= 0
+    assert int(attribute(dom, "wide")) <= 0
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -213,8 +213,8 @@ def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
 
 @pytest.mark.parametrize(("probability", "said"), [(0.1, True), (0.95, False)])
 def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(no_charts, tmp_path, probability, said):
-    found = OpenLaunchRecord(process=0, launch=7, kernel="gemm<half>", times=3.25, probability=probability)
-    run = a_run(tmp_path / "run.kpjournal", open_launch=found)
+    open_launch = OpenLaunchRecord(process=0, launch=7, kernel="gemm<half>", times=3.25, probability=probability)
+    run = a_run(tmp_path / "run.kpjournal", open_launch=open_launch)
     line = "one launch of gemm<half> that takes 3.25 times the expected cycles breaks the error budget unseen; "
     assert (f"{line}its probability of being sampled was 10 %" in sentences(run)[1]) is said
     verdict = html_page(a_result(run)).split('<div class="verdict')[1].split("</dl>")[0]
@@ -223,7 +223,7 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(no_c
 
 def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, read):
     assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr data-depth="1" hidden>') == 60
-    assert left(read, "opened") == "3" and left(read, "variants") == "60"
+    assert attribute(read, "opened") == "3" and attribute(read, "variants") == "60"
 
 
 def test_a_row_opens_to_its_own_rows_only_and_closes_with_all_below_it(tmp_path):
@@ -263,7 +263,7 @@ def test_tables_that_scroll_are_reached_with_the_keyboard(page):
 def test_headings_are_buttons_that_say_how_the_table_is_sorted(page, read):
     table = page.split('<table id="kernels">')[1].split("</table>")[0]
     assert table.count('aria-sort="none"><button type="button">') == 11
-    assert left(read, "sorts") == f"ascending{',none' * 10}" and left(read, "below") == "1"
+    assert attribute(read, "sorts") == f"ascending{',none' * 10}" and attribute(read, "below") == "1"
 
 
 def test_every_chart_has_a_label_for_screen_readers(page, read):
@@ -278,7 +278,7 @@ def test_a_page_without_the_extra_for_charts_has_no_empty_sections(tmp_path, mon
     assert "Where the cycles are" not in page and 'class="chart"' not in page and ".[report]" in page
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, other: str) -> float:
     """Contrast of two colours as WCAG 2 defines it, 1 to 21."""
 
     def light(colour: str) -> float:
@@ -286,7 +286,7 @@ def contrast(one: str, other: str) -> float:
         linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    dark, bright = sorted((light(one), light(other)))
+    dark, bright = sorted((light(first), light(other)))
     return (bright + 0.05) / (dark + 0.05)
 
 

@@ -30,8 +30,8 @@ def test_a_census_of_accel_sims_tracer_gives_names_and_shapes_of_every_launch(ce
 
 def test_instructions_that_the_tracer_counted_are_kept(census):
     census.write_text(census.read_text().replace("256, 0,0\n", "256, 5120,5120\n", 1))
-    told = read_profile(census).counters["warp_instructions"]
-    assert told[0] == 5120 and told[1] != told[1]
+    counts = read_profile(census).counters["warp_instructions"]
+    assert counts[0] == 5120 and counts[1] != counts[1]
 
 
 def test_a_census_of_macsims_tracer_counts_from_0(tmp_path):

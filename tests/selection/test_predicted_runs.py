@@ -63,10 +63,10 @@ def test_the_model_saves_draws_and_the_bound_holds(program, drawn, tmp_path):
     with_model = go(*drawn, tmp_path / "with.kpjournal")
     without = go(*drawn, tmp_path / "without.kpjournal", fast_model="off")
     assert "fast_model" in with_model.hashes and "fast_model" not in without.hashes
-    found, plain = with_model.ended(), without.ended()
-    assert found.simulated < plain.simulated
-    assert abs(found.estimate - program[1]) <= found.half_width < 0.2 * found.estimate
-    assert any("units are observed" in line for line in found.assumptions)
+    predicted, plain = with_model.ended(), without.ended()
+    assert predicted.simulated < plain.simulated
+    assert abs(predicted.estimate - program[1]) <= predicted.half_width < 0.2 * predicted.estimate
+    assert any("units are observed" in line for line in predicted.assumptions)
 
 
 def test_only_traced_launches_are_simulated_and_a_second_run_says_the_same(drawn, tmp_path):
@@ -99,16 +99,16 @@ def test_the_next_selection_goes_on_with_every_result(program, drawn, trace, tmp
 @pytest.mark.parametrize("second", [{}, {"fast_model": "off"}], ids=["both with the model", "one without"])
 def test_two_runs_with_unlike_samples_are_compared_by_their_own_bounds(program, drawn, tmp_path, second):
     runs = [go(*drawn, tmp_path / "v100.kpjournal"), go(*drawn, tmp_path / "rtx.kpjournal", gpu="rtx", **second)]
-    found = compare_runs(*runs)
-    cycles, ctas = (next(row for row in found.rows if row.counter == name) for name in ("cycles", "ctas"))
+    comparison = compare_runs(*runs)
+    cycles, ctas = (next(row for row in comparison.rows if row.counter == name) for name in ("cycles", "ctas"))
     full = kp.simulate(program[0] / "whole" / "kernelslist.g", tmp_path / "full.kpjournal", "rtx", "all")
     truth = (program[1], full.ended().estimate)
     assert cycles.ratio.contains(truth[1] / truth[0]) and cycles.difference.contains(truth[1] - truth[0])
     halves = [run.ended().half_width for run in runs]
     assert cycles.difference.half_width == sum(halves) and cycles.separate == cycles.ratio.half_width < 0.5
-    assert found.confidence == pytest.approx(0.9) and "launches are not paired" in found.notes[0]
-    assert found.common == len(runs[0].results.keys() & runs[1].results.keys())
-    assert ctas.ratio.estimate == 1.0 and ctas.ratio.half_width == 0.0 and json.dumps(found.record())
+    assert comparison.confidence == pytest.approx(0.9) and "launches are not paired" in comparison.notes[0]
+    assert comparison.common == len(runs[0].results.keys() & runs[1].results.keys())
+    assert ctas.ratio.estimate == 1.0 and ctas.ratio.half_width == 0.0 and json.dumps(comparison.record())
 
 
 def test_runs_over_other_selections_are_not_compared(drawn, tmp_path):

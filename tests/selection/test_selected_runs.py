@@ -161,8 +161,8 @@ def test_two_runs_over_one_selection_are_compared_launch_by_launch(select, trace
         host.folder.mkdir()
         listed.run(listed.open(folder / "selection.kpselect", traces, eps=0.02, config_hash=name))
         runs.append(load_run(host.folder / "run.kpjournal"))
-    found = compare_runs(*runs)
-    assert found.launches == len(fast) and found.common == min(len(run.results) for run in runs) < 200
-    cycles = next(row for row in found.rows if row.counter == "cycles")
+    comparison = compare_runs(*runs)
+    assert comparison.launches == len(fast) and comparison.common == min(len(run.results) for run in runs) < 200
+    cycles = next(row for row in comparison.rows if row.counter == "cycles")
     assert cycles.ratio.contains(slow.sum() / fast.sum()) and cycles.ratio.half_width < 0.005
     assert cycles.first == pytest.approx(fast.sum(), rel=0.02)

@@ -33,9 +33,9 @@ def test_a_run_with_another_budget_simulates_only_what_it_lacks(traces, loose, t
     before = loose[policy]
     alone = simulate(traces, tmp_path / "alone.kpjournal", policy, relative_error, counter)
     helped = simulate(traces, tmp_path / "helped.kpjournal", policy, relative_error, counter, results_from=str(before.path))
-    known = before.results.keys() & alone.results.keys()
-    assert known and helped.ended().copied == len(known)
-    assert helped.ended().simulated == alone.ended().simulated - len(known)
+    shared = before.results.keys() & alone.results.keys()
+    assert shared and helped.ended().copied == len(shared)
+    assert helped.ended().simulated == alone.ended().simulated - len(shared)
     assert {unit: r.counters for unit, r in helped.results.items()} == {u: r.counters for u, r in alone.results.items()}
     assert helped.ended().counters == alone.ended().counters
     assert [r.counters for r in helped.validations] == [r.counters for r in alone.validations]

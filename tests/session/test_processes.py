@@ -44,10 +44,10 @@ def test_each_application_has_its_own_total_and_meets_the_budget_by_itself(tmp_p
     assert [p["launches"] for p in summary["processes"]] == list(COUNTS)
     assert summary["simulated"] == sum(p["simulated"] for p in summary["processes"]) < sum(COUNTS)
     for process, part in enumerate(summary["processes"]):
-        own = part["estimates"]["cycles"]
+        cycles = part["estimates"]["cycles"]
         truth = sum(int(cost(process, i)) for i in range(COUNTS[process]))
-        assert own["relative_half_width"] <= 0.02 * (1.0 + 1e-9)
-        assert own["estimate"] == pytest.approx(truth, rel=0.02)
+        assert cycles["relative_half_width"] <= 0.02 * (1.0 + 1e-9)
+        assert cycles["estimate"] == pytest.approx(truth, rel=0.02)
     assert sum(p["estimates"]["cycles"]["estimate"] for p in summary["processes"]) == pytest.approx(summary["estimate"])
 
 
@@ -81,15 +81,15 @@ YAML = "policy: random\nerror_budget: {relative_error: 0.005}\nreplay: {validati
 def walked(host, ahead, **info):
     """The summary of a run in which decisions are asked for so many launches ahead; passes go through the program again."""
     session, after, order = host.open(YAML, executes=True, **info), -1, []
-    while (found := session.next(0, after))[0] == OK:
-        after = found[1]
+    while (answer := session.next(0, after))[0] == OK:
+        after = answer[1]
         order.append(after)
         for launch in range(min(after + ahead, len(host.cycles) - 1), after - 1, -1):
             action = session.on_launch(0, launch).action
         assert action in (SIMULATE, EXECUTE)
         if action == SIMULATE:
             host.complete(session, after)
-    assert found[0] == DONE and all(launch in (0, before + 1) for before, launch in pairwise(order))
+    assert answer[0] == DONE and all(launch in (0, before + 1) for before, launch in pairwise(order))
     session.finish()
     return session.summary
 

@@ -32,8 +32,8 @@ class StoppableHost(SimulatedHost):
             if step <= LATENCY:
                 continue
             issued = self.issued(step)
-            told = session.on_progress(0, index, int(step * cost), 100 * (issued - 5), issued, issued - SLOTS, self.ctas)
-            if told and issued < self.ctas:
+            stop = session.on_progress(0, index, int(step * cost), 100 * (issued - 5), issued, issued - SLOTS, self.ctas)
+            if stop and issued < self.ctas:
                 return self.end(session, index, True, int((step + CTA_CYCLES) * cost), 100 * issued, issued)
         return self.end(session, index, False, int(last * cost), 100 * self.ctas, self.ctas)
 

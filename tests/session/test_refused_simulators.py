@@ -7,7 +7,7 @@ from kernelpoint.errors import HostError, TraceError
 from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.workload.host_info import HostInfo
 
-KNOWN = [70, 90]
+ARCHITECTURES = [70, 90]
 
 
 @pytest.fixture
@@ -23,17 +23,17 @@ def traces(tmp_path):
     return make
 
 
-def open_run(host, path, count, known):
-    return host.open("policy: random", launch_counts=[count], list_paths=[path], architectures=known)
+def open_run(host, path, count, architectures):
+    return host.open("policy: random", launch_counts=[count], list_paths=[path], architectures=architectures)
 
 
 def test_an_architecture_that_the_simulator_does_not_know_is_refused_by_trace(host, traces):
     with pytest.raises(TraceError, match=r"kernel-3\.traceg: its code is for sm_100; this test knows sm_70, sm_90"):
-        open_run(host, traces([70, 90, 100]), 3, KNOWN)
+        open_run(host, traces([70, 90, 100]), 3, ARCHITECTURES)
 
 
 def test_architectures_that_it_knows_are_not_refused(host, traces):
-    open_run(host, traces([70, 90, 70]), 3, KNOWN).journal.close()
+    open_run(host, traces([70, 90, 70]), 3, ARCHITECTURES).journal.close()
 
 
 def test_nothing_is_refused_where_the_simulator_does_not_say_what_it_knows(host, traces):
@@ -43,7 +43,7 @@ def test_nothing_is_refused_where_the_simulator_does_not_say_what_it_knows(host,
 def test_a_trace_that_cannot_be_read_is_left_to_the_run(host, traces, tmp_path):
     path = traces([70, 70, 70])
     (tmp_path / "kernel-2.traceg").write_text("garbage")
-    open_run(host, path, 3, KNOWN).journal.close()
+    open_run(host, path, 3, ARCHITECTURES).journal.close()
 
 
 def test_a_process_that_the_host_does_not_have_is_refused_by_its_number(tmp_path):

@@ -97,7 +97,7 @@ def test_a_tighter_budget_takes_the_old_results_over(host):
 
 
 @pytest.mark.parametrize(
-    ("change", "info", "told"),
+    ("change", "info", "message"),
     [
         ("seed: 1", {}, "config.seed: the journal has 0, this run 1"),
         ("estimate: mean", {}, "config.estimate: the journal has 'regression', this run 'mean'"),
@@ -105,12 +105,12 @@ def test_a_tighter_budget_takes_the_old_results_over(host):
         ("", {"config_hash": "other"}, "hashes.simulator_config: the journal has 'gpu', this run 'other'"),
     ],
 )
-def test_resume_is_refused_by_key_when_anything_else_differs_and_what_follows_from_it_is_not_told(host, change, info, told):
+def test_resume_is_refused_by_key_when_anything_else_differs_and_what_follows_from_it_is_not_told(host, change, info, message):
     host.run(host.open(TIGHT))
     before = (host.folder / "run.kpjournal").read_bytes()
     with pytest.raises(JournalError) as refused:
         host.open(f"{TIGHT}\n{change}", **info)
-    assert str(refused.value).splitlines()[1:] == [told]
+    assert str(refused.value).splitlines()[1:] == [message]
     assert (host.folder / "run.kpjournal").read_bytes() == before
 
 
@@ -305,8 +305,8 @@ def test_a_launch_simulated_before_a_kill_is_told_as_simulated_afterwards(host):
     before = set(load_run(path).results)
     session = host.open(LOOSE)
     host.run(session)
-    told = {index for index in range(200) if session.launch_estimate(0, index)[2]}
-    assert 0 < len(before) < len(told) and told == set(load_run(path).results)
+    simulated = {index for index in range(200) if session.launch_estimate(0, index)[2]}
+    assert 0 < len(before) < len(simulated) and simulated == set(load_run(path).results)
 
 
 def test_predictions_add_up_to_the_estimate(host):

@@ -136,8 +136,8 @@ def test_a_launch_that_fails_twice_is_left_out_of_a_sample_and_the_bound_is_wide
     assert summary["lost"] == [victim] and summary["simulated"] == 30, "another launch is drawn in its place"
     assert summary["met"] and abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
     assert summary["relative_half_width"] > summary["relative_error"], "the budget, plus what was lost"
-    told = [line for line in summary["degraded"] if f"kernel-{victim}.traceg" in line]
-    assert len(told) == 1 and any("1 launch has no result" in line for line in summary["warnings"])
+    sentences = [line for line in summary["degraded"] if f"kernel-{victim}.traceg" in line]
+    assert len(sentences) == 1 and any("1 launch has no result" in line for line in summary["warnings"])
     assert session.launch_estimate(0, victim)[2] is False
     costs = [session.launch_estimate(0, index)[0] for index in range(200)]
     assert sum(costs) == pytest.approx(summary["estimate"])

@@ -69,13 +69,13 @@ def test_another_word_is_refused_with_the_allowed_ones():
 
 def test_a_budget_on_active_cycles_is_met_without_the_latency(host):
     yaml = "policy: random\nerror_budget: {counter: active_cycles, relative_error: 0.02}"
-    told = host.run(host.open(yaml, simulator="accelsim", configuration="-gpgpu_kernel_launch_latency 4800 # cycles\n"))
+    summary = host.run(host.open(yaml, simulator="accelsim", configuration="-gpgpu_kernel_launch_latency 4800 # cycles\n"))
     true = float(host.cycles.sum() - 4800 * len(host.cycles))
-    assert told["counter"] == "active_cycles" and told["met"] and 0 < told["simulated"] < len(host.cycles)
-    assert told["relative_half_width"] <= 0.02 and abs(told["estimate"] - true) <= told["half_width"]
-    of_cycles = told["counters"]["cycles"]
-    assert of_cycles["estimate"] - told["estimate"] == pytest.approx(4800 * len(host.cycles))
-    assert of_cycles["half_width"] == told["half_width"]  # they differ by a constant
+    assert summary["counter"] == "active_cycles" and summary["met"] and 0 < summary["simulated"] < len(host.cycles)
+    assert summary["relative_half_width"] <= 0.02 and abs(summary["estimate"] - true) <= summary["half_width"]
+    of_cycles = summary["counters"]["cycles"]
+    assert of_cycles["estimate"] - summary["estimate"] == pytest.approx(4800 * len(host.cycles))
+    assert of_cycles["half_width"] == summary["half_width"]  # they differ by a constant
 
 
 def test_a_simulator_without_the_latency_reports_no_active_cycles(host):

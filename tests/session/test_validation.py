@@ -23,14 +23,14 @@ LOOSE = OPEN + "\nreplay: {validation: 3}"
 
 
 def test_validations_come_first_and_end_in_launches_that_the_sample_simulates_from_replayed_state(host):
-    found = ReplayingHost(host)
-    session = found.open(LOOSE)
+    replaying = ReplayingHost(host)
+    session = replaying.open(LOOSE)
     validations = [validation.launches for validation in session.loop.validation.chains]
-    found.run(session)
+    replaying.run(session)
     steps = [(n, KEPT if n > launches[0] else REPLAYED) for launches in validations for n in launches]
     assert len(validations) == 3 and all(len(launches) >= 2 for launches in validations)
-    assert found.seen[: len(steps)] == steps
-    sample = found.seen[len(steps) :]
+    assert replaying.seen[: len(steps)] == steps
+    sample = replaying.seen[len(steps) :]
     assert {(launches[-1], REPLAYED) for launches in validations} <= set(sample)
     assert len(sample) == len(set(sample)) and all(state == REPLAYED for _, state in sample)
 
@@ -41,25 +41,25 @@ def test_what_replay_misses_is_in_the_half_width_and_the_first_line(host):
     summary = biased.run(biased.open(LOOSE + "\nresume: never"))
     assert exact["bound_scope"] == summary["bound_scope"] == "total error"
     assert exact["replay_errors"]["cycles"]["estimate"] == 0.0
-    left = 1.0 - 3 / exact["simulated"]
-    expected = 2.776 * EXPECTED_SPREAD * (left * 2 / 4 / 3) ** 0.5
+    unsimulated = 1.0 - 3 / exact["simulated"]
+    expected = 2.776 * EXPECTED_SPREAD * (unsimulated * 2 / 4 / 3) ** 0.5
     assert exact["replay_errors"]["cycles"]["half_width"] == pytest.approx(expected, rel=1e-2)
     assert summary["replay_errors"]["cycles"]["estimate"] == pytest.approx(0.02, abs=5e-4)
     assert any("total within +- " in line and "error budget met" in line for line in host.log)
 
 
 def test_an_error_of_replay_above_the_budget_is_not_called_met(host):
-    found = ReplayingHost(host, bias=0.05)
-    summary = found.run(found.open("policy: random\nerror_budget: {relative_error: 0.03}"))
+    replaying = ReplayingHost(host, bias=0.05)
+    summary = replaying.run(replaying.open("policy: random\nerror_budget: {relative_error: 0.03}"))
     assert not summary["met"] and summary["relative_half_width"] > 0.05 - 1e-3
     assert not any("error budget met" in line for line in host.log)
     assert any("total within +- " in line and "error budget not met" in line for line in host.log)
 
 
 def test_validations_count_as_simulated_cycles(host):
-    found = ReplayingHost(host)
-    summary = found.run(found.open(LOOSE))
-    cycles = sum(host.cycles[index] for index, _ in found.seen)
+    replaying = ReplayingHost(host)
+    summary = replaying.run(replaying.open(LOOSE))
+    cycles = sum(host.cycles[index] for index, _ in replaying.seen)
     assert summary["cycle_speedup"] == pytest.approx(summary["estimate"] / cycles)
 
 
@@ -82,36 +82,36 @@ def test_validations_count_as_simulated_cycles(host):
     ],
 )
 def test_without_validations_the_first_line_says_why_the_bound_is_on_sampling_error_only(host, yaml, info, reason):
-    found = ReplayingHost(host)
-    summary = found.run(found.open(yaml, **info))
+    replaying = ReplayingHost(host)
+    summary = replaying.run(replaying.open(yaml, **info))
     assert summary["bound_scope"] == "sampling error" and summary["bound_scope_reason"] == reason
     assert any(f"bound on sampling error only ({reason})" in line for line in host.log)
     assert any(reason in text for text in summary["not_covered"])
 
 
 def test_a_validation_that_fails_is_left_out(host):
-    found = ReplayingHost(host)
-    session = found.open(LOOSE)
+    replaying = ReplayingHost(host)
+    session = replaying.open(LOOSE)
     first = session.loop.validation.chains[0].launches[1]
     for _ in range(2):
-        found.step(session, session.next(0, -1)[1], fails=(first,))
-    summary = found.run(session)
+        replaying.step(session, session.next(0, -1)[1], fails=(first,))
+    summary = replaying.run(session)
     assert summary["bound_scope"] == "total error" and not summary["degraded"]
 
 
 def test_three_failed_validations_of_three_leave_the_error_unknown(host):
-    found = ReplayingHost(host)
-    session = found.open(LOOSE)
+    replaying = ReplayingHost(host)
+    session = replaying.open(LOOSE)
     fails = {validation.launches[0] for validation in session.loop.validation.chains}
     for _ in range(3):
-        found.step(session, session.next(0, -1)[1], fails=fails)
-    summary = found.run(session)
+        replaying.step(session, session.next(0, -1)[1], fails=fails)
+    summary = replaying.run(session)
     assert summary["bound_scope_reason"] == "too few validation launches could be simulated"
 
 
 def test_a_launch_that_is_not_the_next_of_its_validation_is_skipped_and_cannot_have_a_result(host):
-    found = ReplayingHost(host)
-    session = found.open(LOOSE)
+    replaying = ReplayingHost(host)
+    session = replaying.open(LOOSE)
     launch = session.next(0, -1)[1]
     assert session.on_launch(0, launch + 1)[0] == 1
     with pytest.raises(HostError, match="not in flight"):
@@ -121,15 +121,15 @@ def test_a_launch_that_is_not_the_next_of_its_validation_is_skipped_and_cannot_h
 
 
 def test_a_full_run_keeps_the_state_and_says_where_it_was_resumed(host):
-    found = ReplayingHost(host)
+    replaying = ReplayingHost(host)
     yaml = "policy: all"
-    session = found.open(yaml)
+    session = replaying.open(yaml)
     for _ in range(3):
-        found.step(session, session.next(0, -1 if not found.seen else found.seen[-1][0])[1])
+        replaying.step(session, session.next(0, -1 if not replaying.seen else replaying.seen[-1][0])[1])
     session.on_launch(0, 3)
     session.journal.close()
-    summary = found.run(found.open(yaml))
-    assert [state for _, state in found.seen] == [KEPT, KEPT, KEPT, REPLAYED, *[KEPT] * (LAUNCHES - 4)]
+    summary = replaying.run(replaying.open(yaml))
+    assert [state for _, state in replaying.seen] == [KEPT, KEPT, KEPT, REPLAYED, *[KEPT] * (LAUNCHES - 4)]
     assert summary["restarts"] == [3] and "resumed at launch unit 3, with replayed state" in summary["warnings"][0]
     text = verdict(load_run(host.folder / "run.kpjournal").ended())
     assert text.endswith("; every launch was simulated; the run was resumed once, which may move the total")
@@ -137,17 +137,17 @@ def test_a_full_run_keeps_the_state_and_says_where_it_was_resumed(host):
 
 
 def test_an_uninterrupted_full_run_warns_of_nothing(host):
-    found = ReplayingHost(host)
-    summary = found.run(found.open("policy: all"))
+    replaying = ReplayingHost(host)
+    summary = replaying.run(replaying.open("policy: all"))
     assert summary["restarts"] == [] and summary["bound_scope"] == "exact" and not summary["warnings"]
 
 
 def test_the_journal_holds_the_results_of_a_validation_and_the_sample_the_other_one(host):
-    found = ReplayingHost(host, bias=0.01)
-    session = found.open(LOOSE)
+    replaying = ReplayingHost(host, bias=0.01)
+    session = replaying.open(LOOSE)
     lengths = [len(validation.launches) for validation in session.loop.validation.chains]
     last = {validation.launches[-1] for validation in session.loop.validation.chains}
-    found.run(session)
+    replaying.run(session)
     run = load_run(host.folder / "run.kpjournal")
     states = [(record.validation, record.state) for record in run.validations]
     assert states == [(i, "kept" if n else "replayed") for i, length in enumerate(lengths) for n in range(length)]
@@ -209,8 +209,8 @@ def test_a_budget_begins_with_as_many_validations_as_it_needs_where_they_agree(h
 
 
 def test_validations_that_disagree_are_followed_by_further_ones_before_the_look(host):
-    found = UnevenHost(host, bias=0.03)
-    summary = found.run(found.open("policy: random\nerror_budget: {relative_error: 0.05}"))
+    uneven = UnevenHost(host, bias=0.03)
+    summary = uneven.run(uneven.open("policy: random\nerror_budget: {relative_error: 0.05}"))
     run = load_run(host.folder / "run.kpjournal")
     types = [record.type if getattr(record, "validation", None) is None else "validation" for record in run.records]
     first, look = types.index("further_validations"), types.index("look")
@@ -221,9 +221,9 @@ def test_validations_that_disagree_are_followed_by_further_ones_before_the_look(
 
 
 def test_a_run_killed_anywhere_also_in_its_further_validations_ends_with_the_same_summary(host):
-    found = UnevenHost(host, bias=0.03)
+    uneven = UnevenHost(host, bias=0.03)
     yaml = "policy: random\nerror_budget: {relative_error: 0.05}"
-    whole = found.run(found.open(yaml))
+    whole = uneven.run(uneven.open(yaml))
     journal = host.folder / "run.kpjournal"
     data, chance = journal.read_bytes(), random.Random(5)
     begin = data.index(b'"type":"further_validations"')
@@ -231,17 +231,17 @@ def test_a_run_killed_anywhere_also_in_its_further_validations_ends_with_the_sam
     anywhere = chance.sample(range(data.index(b"\n") + 1, len(data)), 15)
     for point in [*anywhere, *chance.sample(range(begin - 200, end + 200), 15)]:
         journal.write_bytes(data[:point])
-        assert found.run(found.open(yaml)) == whole
+        assert uneven.run(uneven.open(yaml)) == whole
 
 
 def test_a_further_validation_that_fails_is_left_out(host):
-    found = UnevenHost(host, bias=0.03)
-    session = found.open("policy: random\nerror_budget: {relative_error: 0.05}")
+    uneven = UnevenHost(host, bias=0.03)
+    session = uneven.open("policy: random\nerror_budget: {relative_error: 0.05}")
     later = {validation.launches[0] for validation in session.loop.validation.chains[1:]}
     validations = session.loop.validation
     last = -1
     while (status := session.next(0, last))[0] != DONE:
         last = status[1]
-        found.step(session, last, fails=later if session.loop.orders is validations else ())
+        uneven.step(session, last, fails=later if session.loop.orders is validations else ())
     session.finish()
     assert load_run(host.folder / "run.kpjournal").ended().bound_scope == "total error"

@@ -43,8 +43,8 @@ class Simulator(SimulatedHost):
     def walk(self, session):
         """Ask as kernelpoint::Client does; the launches that were to be simulated."""
         handed, after = [], -1
-        while (found := session.next(0, after))[0] == 0:
-            after = found[1]
+        while (answer := session.next(0, after))[0] == 0:
+            after = answer[1]
             if session.on_launch(0, after, str(self.path(after))).action == SIMULATE:
                 assert self.path(after).read_text() == WHOLE, "the simulator ends"
                 handed.append(after)

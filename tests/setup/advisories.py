@@ -19,8 +19,8 @@ def pinned(text: str) -> dict[str, str]:
     >>> pinned("numpy==2.1.0 \\\\n    --hash=sha256:00\\nPy_YAML==6.0 ; python_version > '3'")
     {'numpy': '2.1.0', 'py-yaml': '6.0'}
     """
-    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE)
-    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
+    versions = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in versions}
 
 
 def weaknesses(advisory: dict[str, object], versions: dict[str, str]) -> list[str]:

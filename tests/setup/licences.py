@@ -36,14 +36,14 @@ def licence(name: str) -> str:
     stated = metadata.metadata(name)
     classifiers = [text.split(" :: ")[-1] for text in stated.get_all("Classifier", []) if text.startswith("License ::")]
     first_line = stated.get("License", "").strip().split("\n")[0]
-    found = stated.get("License-Expression") or ", ".join(classifiers) or first_line
-    return found[:LONGEST].replace("|", "/") or "not stated"
+    licence_text = stated.get("License-Expression") or ", ".join(classifiers) or first_line
+    return licence_text[:LONGEST].replace("|", "/") or "not stated"
 
 
 def page() -> str:
     """Text of the page."""
     run, everything = pinned("run"), {**pinned("develop"), **pinned("torch")}
-    here = {re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower() for found in metadata.distributions()}
+    here = {re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower() for distribution in metadata.distributions()}
     rows = [
         f"| {name} | {everything[name]} | {licence(name)} | {'run' if name in run else ''} |\n"
         for name in sorted(everything)

@@ -28,11 +28,11 @@ def resolved(*sources: str, more: str = "") -> dict[str, str]:
     if done.returncode:
         sys.exit(done.stderr)
     blocks = re.split(r"^(?=[\w.-]+==)", done.stdout, flags=re.MULTILINE)[1:]
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for block in blocks:
         name = block.split("==")[0]
-        found[name] = found.get(name, "") + block
-    return found
+        by_name[name] = by_name.get(name, "") + block
+    return by_name
 
 
 def write(name: str, blocks: dict[str, str]) -> None:
@@ -41,8 +41,8 @@ def write(name: str, blocks: dict[str, str]) -> None:
 
 def write_cpu_build(torch: str, wheels: list[str]) -> None:
     """Hashes of PyTorch's CPU builds; those known before stay where no files are named."""
-    known = re.findall(r"sha256:(\w+)", (FOLDER / "torch-cpu.txt").read_text()) if not wheels else []
-    hashes = sorted({*known, *(hashlib.sha256(Path(wheel).read_bytes()).hexdigest() for wheel in wheels)})
+    kept = re.findall(r"sha256:(\w+)", (FOLDER / "torch-cpu.txt").read_text()) if not wheels else []
+    hashes = sorted({*kept, *(hashlib.sha256(Path(wheel).read_bytes()).hexdigest() for wheel in wheels)})
     name = torch.split()[0]
     write("torch-cpu", {"torch": " \\\n    ".join([f"{name}+cpu", *(f"--hash=sha256:{each}" for each in hashes)]) + "\n"})
 

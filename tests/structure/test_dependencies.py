@@ -65,14 +65,14 @@ def part_named(names: tuple[str, ...]) -> str:
 
 @cache
 def imported_modules(path: Path) -> set[str]:
-    found = set()
+    modules = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the direction of a dependency"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return modules
 
 
 def lies_below(path: Path, module: str) -> bool:
@@ -135,8 +135,8 @@ def without_docstrings(path: Path) -> str:
 
 def test_outside_its_package_no_module_names_a_simulator():
     generic = [path for path in FILES if part_of(path) not in {*ROOMS, "simulators", "cli"}]
-    found = {path.relative_to(PACKAGE).as_posix() for path in generic if NAMES.search(without_docstrings(path))}
-    assert found == MAY_NAME_SIMULATORS
+    naming = {path.relative_to(PACKAGE).as_posix() for path in generic if NAMES.search(without_docstrings(path))}
+    assert naming == MAY_NAME_SIMULATORS
 
 
 def test_only_commands_use_the_lab_and_the_lab_uses_no_commands_but_its_own():
@@ -190,9 +190,9 @@ def test_outside_its_folder_no_source_names_a_simulator():
     generic = {path.relative_to(PLUGIN).as_posix(): path for path in sources if SIMULATORS not in path.parents}
     assert {name for name, path in generic.items() if NAMES.search(path.read_text())} == CPP_MAY_NAME_SIMULATORS
     for path in sources:
-        own = path.relative_to(SIMULATORS).parts[0] if SIMULATORS in path.parents else None
+        folder = path.relative_to(SIMULATORS).parts[0] if SIMULATORS in path.parents else None
         included = set(re.findall(r'^#include "simulators/(\w+)/', path.read_text(), re.MULTILINE))
-        assert included <= {own}, f"{path} includes from {included}"
+        assert included <= {folder}, f"{path} includes from {included}"
 
 
 # The same of the headers that MacSim gets.

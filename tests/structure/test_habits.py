@@ -39,8 +39,8 @@ def test_every_public_definition_has_a_docstring():
     for path in PYTHON:
         outer = public(tree(path).body)
         methods = [item for node in outer if isinstance(node, ast.ClassDef) for item in public(node.body)]
-        found = [*outer, *methods]
-        missing += [f"{place(path, node.lineno)}: {node.name}" for node in found if ast.get_docstring(node) is None]
+        defined = [*outer, *methods]
+        missing += [f"{place(path, node.lineno)}: {node.name}" for node in defined if ast.get_docstring(node) is None]
     assert missing == []
 
 
@@ -57,8 +57,9 @@ def names_of(node):
 
 def test_a_name_says_what_the_thing_is():
     vague = {
-        f"{path.relative_to(PACKAGE).as_posix()}: {name}"
-        for path in python_files(PACKAGE)
+        f"{path.relative_to(root).as_posix()}: {name}"
+        for root in (PACKAGE, ROOT / "lab", ROOT / "tests")
+        for path in python_files(root)
         for name in names_of(tree(path))
         if name.lower() in VAGUE
     }
@@ -78,8 +79,8 @@ def test_every_function_that_a_package_offers_has_an_example():
     for path in sorted(path for root in (PACKAGE, LAB) for path in root.rglob("__init__.py")):
         root = PACKAGE if path.is_relative_to(PACKAGE) else LAB
         package = importlib.import_module(".".join(path.parent.relative_to(root.parent).parts))
-        found = [getattr(package, name) for name in getattr(package, "__all__", offered(path))]
-        missing += [f"{package.__name__}: {f.__name__}" for f in found if inspect.isfunction(f) and ">>>" not in f.__doc__]
+        named = [getattr(package, name) for name in getattr(package, "__all__", offered(path))]
+        missing += [f"{package.__name__}: {f.__name__}" for f in named if inspect.isfunction(f) and ">>>" not in f.__doc__]
     assert missing == []
     assert {"Run", "load_run"} <= set(offered(PACKAGE / "journal" / "__init__.py"))
 
@@ -132,13 +133,13 @@ def openings(tree):
 
 
 def test_files_are_opened_by_files_py_which_refuses_what_would_hang():
-    found = [
+    opened = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)[:60]}"
         for path in sorted(PACKAGE.rglob("*.py"))
         if str(path.relative_to(PACKAGE)) not in OPENERS
         for node in openings(ast.parse(path.read_text()))
     ]
-    assert found == []
+    assert opened == []
 
 
 def test_openings_are_found():

@@ -93,20 +93,20 @@ class Trace:
             raise RuleBroken(f"{self.path}:{number + 1}: {message}: {self.lines[min(number, len(self.lines) - 1)]!r}")
 
     def _header(self) -> dict[str, str]:
-        found = {}
+        header = {}
         while not self.lines[self.at].startswith("#"):
             line = self.lines[self.at]
             if line:
                 match = re.fullmatch(r"-([a-z_ ]+) = (.+)", line)
-                self.need(match and match[1] in HEADER and match[1] not in found, "not a header line")
+                self.need(match and match[1] in HEADER and match[1] not in header, "not a header line")
                 assert match
-                found[match[1]] = match[2]
+                header[match[1]] = match[2]
             self.at += 1
-        self.need(list(found) == [key for key in HEADER if key in found], "header order")
-        self.need(len(found) >= len(HEADER) - 1, "a header line is missing")
+        self.need(list(header) == [key for key in HEADER if key in header], "header order")
+        self.need(len(header) >= len(HEADER) - 1, "a header line is missing")
         self.need(self.lines[self.at].startswith("#traces format"), "format line expected")
         self.at += 1
-        return found
+        return header
 
     def _dimensions(self, text: str) -> tuple[int, int, int]:
         match = re.fullmatch(r"\((\d+),(\d+),(\d+)\)", text)
@@ -208,8 +208,8 @@ class Trace:
         for here, following in zip(warp, [*warp[1:], None], strict=True):
             self.need(here.mask & ~live == 0, "a lane executes after its EXIT or does not exist", here.line)
             for source in here.sources:
-                known = source == RZ or here.mask & ~written.get(source, 0) == 0
-                self.need(known, f"{source} is read before it is written", here.line)
+                is_written = source == RZ or here.mask & ~written.get(source, 0) == 0
+                self.need(is_written, f"{source} is read before it is written", here.line)
             if here.destination:
                 written[here.destination] = written.get(here.destination, 0) | here.mask
             if here.base == "EXIT":

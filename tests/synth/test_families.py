@@ -182,7 +182,7 @@ def test_encoded_addresses_decode_to_themselves_in_the_mode_of_the_tracer(
 
 def real_accesses(archive: Path, files: int, lines: int) -> list[tuple[str, str]]:
     """(mask, address fields) of memory instructions in the first traces of an archive."""
-    found: list[tuple[str, str]] = []
+    accesses: list[tuple[str, str]] = []
     with archive.open("rb") as packed:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(packed)
         with tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -192,8 +192,8 @@ def real_accesses(archive: Path, files: int, lines: int) -> list[tuple[str, str]
                     words = line.split()
                     at = 4 if len(words) > 4 and words[2] == "1" else 3
                     if len(words) > 6 and words[at].split(".")[0] in GLOBAL | SHARED:
-                        found.append((words[1], " ".join(words[at + 3 + int(words[at + 1]) :])))
-    return found
+                        accesses.append((words[1], " ".join(words[at + 3 + int(words[at + 1]) :])))
+    return accesses
 
 
 @pytest.mark.parametrize("name", ["simpletorch3", "rodinia_bfs"])

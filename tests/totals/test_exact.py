@@ -85,8 +85,8 @@ def test_ctas_and_warps_are_stated_where_the_host_reports_none():
     warps, simulated = np.array([4, 8, 12]), np.array([True, False, False, False, True, False])
     stated = with_grids(look, plan(warps=warps), simulated)
     assert stated.estimates["ctas"] == estimates["ctas"], "the host's own stays"
-    told = stated.estimates["warps"]
-    assert (told.estimate, told.half_width, told.simulated) == (2 * warps.sum(), 0.0, 4 + 12)
+    total = stated.estimates["warps"]
+    assert (total.estimate, total.half_width, total.simulated) == (2 * warps.sum(), 0.0, 4 + 12)
     broken = plan(np.array([0, 0, 1, 1, -1, 2], dtype=np.int32), warps=warps)
     assert with_grids(look, broken, simulated) is look, "a launch without a trace"
     assert with_grids(look, Plan(Program((N,)), plan().design, {}), simulated) is look
@@ -96,8 +96,8 @@ def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():
     estimates = {"cycles": estimate("cycles", 1000.0, 0.1), "instructions": estimate("instructions", 500.0, 0.4)}
     look = Look(1, estimates, {"ipc": estimate("ipc", 0.5, 0.3)}, True)
     stated = with_exact(look, {"instructions": 250.0})
-    told = stated.estimates["instructions"]
-    assert (told.estimate, told.half_width, told.simulated) == (250.0, 0.0, 1.0)
+    total = stated.estimates["instructions"]
+    assert (total.estimate, total.half_width, total.simulated) == (250.0, 0.0, 1.0)
     assert stated.estimates["cycles"] == estimates["cycles"]
     ipc = stated.ratios["ipc"]
     assert (ipc.estimate, ipc.relative_half_width) == (pytest.approx(0.25), 0.1)

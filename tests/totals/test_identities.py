@@ -29,15 +29,15 @@ def test_parts_add_up_where_they_do_in_each_simulated_launch():
     rows = [(reads, writes, reads + writes) for reads, writes in ((3.0, 4.0), (9.0, 1.0), (5.0, 5.0), (2.0, 7.0))]
     engine, look = looked(rows, (READS, WRITES, ALL))
     look.estimates[ALL] = look.estimates[ALL].__class__(ALL, 99.0, 0.0, 0.0, 0.0, math.inf, 0.95, 36.0, 0.0)
-    found = with_identities(look, engine, ["cycles"]).estimates
-    assert found[READS].estimate + found[WRITES].estimate == pytest.approx(99.0)
-    assert found[ALL] == look.estimates[ALL], "exact totals stay"
+    totals = with_identities(look, engine, ["cycles"]).estimates
+    assert totals[READS].estimate + totals[WRITES].estimate == pytest.approx(99.0)
+    assert totals[ALL] == look.estimates[ALL], "exact totals stay"
 
 
 def test_an_identity_that_one_launch_contradicts_is_none():
     engine, look = looked([(3.0, 4.0, 7.0), (9.0, 1.0, 12.0)], (READS, WRITES, ALL))
-    found = with_identities(look, engine, ["cycles"]).estimates
-    assert [e.estimate for e in found.values()] == [e.estimate for e in look.estimates.values()]
+    totals = with_identities(look, engine, ["cycles"]).estimates
+    assert [e.estimate for e in totals.values()] == [e.estimate for e in look.estimates.values()]
 
 
 def test_a_counter_of_which_nothing_is_known_is_taken_from_the_others():
@@ -63,10 +63,10 @@ def test_no_value_is_impossible_and_an_interval_that_held_still_does(pairs):
     widths = {name: abs(values[name] - truth[name]) + more for name, (_, more) in zip(names, pairs, strict=True)}
     balance = Balance(dict(values), dict(widths), {"l2_global_read_hits": 5.0}, {})
     balance.project([SUM], [HITS])
-    found, tolerance = balance.values, 1e-3 * max(1.0, *values.values())
-    assert found[READS] + found[WRITES] == pytest.approx(found[ALL], abs=tolerance)
-    assert found["l2_global_read_hits"] <= found[READS] + tolerance
-    assert all(abs(found[name] - truth[name]) <= balance.half_widths[name] + tolerance for name in names)
+    balanced, tolerance = balance.values, 1e-3 * max(1.0, *values.values())
+    assert balanced[READS] + balanced[WRITES] == pytest.approx(balanced[ALL], abs=tolerance)
+    assert balanced["l2_global_read_hits"] <= balanced[READS] + tolerance
+    assert all(abs(balanced[name] - truth[name]) <= balance.half_widths[name] + tolerance for name in names)
 
 
 def test_identities_and_limits_name_each_counter_once():

@@ -43,19 +43,19 @@ def test_draws_that_represent_little_do_not_limit_the_launches_of_one_that_repre
 
 def test_a_counter_of_which_no_launch_can_have_any_is_exactly_0():
     none = np.zeros(N)
-    found = limited({"l1_accesses": none, "l1_misses": none}, 1, ["l1_accesses"])["l1_misses"]
-    assert (found.estimate, found.half_width) == (0.0, 0.0) and math.isnan(found.at_most)
+    total = limited({"l1_accesses": none, "l1_misses": none}, 1, ["l1_accesses"])["l1_misses"]
+    assert (total.estimate, total.half_width) == (0.0, 0.0) and math.isnan(total.at_most)
 
 
 def test_dram_writes_are_limited_by_the_l2_accesses_of_the_run_but_not_of_a_launch():
     writes, late = np.full(N, 10.0), np.where(np.arange(N) % 100 == 99, 500.0, 0.0)
-    found = limited({"l2_accesses": writes, "dram_writes": late}, 2, ["l2_accesses"])
-    assert late.sum() <= found["dram_writes"].at_most == pytest.approx(1.05 * writes.sum())
+    totals = limited({"l2_accesses": writes, "dram_writes": late}, 2, ["l2_accesses"])
+    assert late.sum() <= totals["dram_writes"].at_most == pytest.approx(1.05 * writes.sum())
 
 
 def test_a_counter_that_is_part_of_nothing_has_no_limit():
-    found = limited({"spills": np.zeros(N)}, 3)["spills"]
-    assert math.isnan(found.at_most) and not math.isfinite(found.half_width)
+    total = limited({"spills": np.zeros(N)}, 3)["spills"]
+    assert math.isnan(total.at_most) and not math.isfinite(total.half_width)
 
 
 def test_a_limit_is_raised_by_the_replay_error_and_to_what_is_possible_where_that_is_unknown():

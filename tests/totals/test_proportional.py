@@ -40,8 +40,8 @@ def test_half_widths_hold_the_truth(between, within, drawn_groups, least):
     ids=["few draws have it", "no draw has it", "a draw has it where nothing is predicted"],
 )
 def test_a_total_is_not_stated_where_draws_say_too_little_or_contradict_the_proportion(y, x):
-    found = proportional_total(np.array(y), x.astype(float), np.arange(10), np.ones(20), np.arange(20), 0.95)
-    assert all(math.isnan(value) for value in found)
+    total = proportional_total(np.array(y), x.astype(float), np.arange(10), np.ones(20), np.arange(20), 0.95)
+    assert all(math.isnan(value) for value in total)
 
 
 GROUPS = np.repeat(np.arange(20), 10)

@@ -127,7 +127,7 @@ def test_a_flipped_bit_is_refused_or_reads_as_what_it_says(tmp_path, version, fo
             continue
         if form != "tracez":
             assert ctas == read_slowly(unpacked(bytes(damaged), form))[1], at
-        assert [one.index for one in ctas] == [(0, 0, 0)]
+        assert [cta.index for cta in ctas] == [(0, 0, 0)]
     assert refused > 8 if form != "xz" else refused == place + 1  # xz has a checksum
 
 

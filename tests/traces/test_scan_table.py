@@ -102,9 +102,9 @@ def test_the_result_does_not_depend_on_the_number_of_threads(paths, tmp_path):
 
 
 def test_a_launch_that_occurs_twice_is_read_once(paths, cache):
-    told = []
-    table = scan_launches([paths[1], paths[0], paths[1]], cache, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (2, 2)
+    shown = []
+    table = scan_launches([paths[1], paths[0], paths[1]], cache, progress=lambda done, total: shown.append((done, total)))
+    assert shown[-1] == (2, 2)
     assert table.stream_ids.tolist() == [0, 1, 0]
 
 
@@ -138,9 +138,9 @@ def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypat
 
     with pytest.raises(KeyboardInterrupt):
         scan_launches(paths, cache, progress=interrupt)
-    told = []
-    table = scan_launches(paths, cache, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (4, 4)
+    shown = []
+    table = scan_launches(paths, cache, progress=lambda done, total: shown.append((done, total)))
+    assert shown[-1] == (4, 4)
     assert table.count("instructions").tolist() == [1, 2, 3, 1, 2, 3]
 
 

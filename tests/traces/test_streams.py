@@ -226,5 +226,5 @@ EXPECTED = {
 
 @pytest.mark.parametrize("text", EXPECTED)
 def test_an_opcode_has_its_unit_and_space(text):
-    found = _native.classify_opcode(text)
-    assert {key: found[key] for key in EXPECTED[text]} == EXPECTED[text]
+    classified = _native.classify_opcode(text)
+    assert {key: classified[key] for key in EXPECTED[text]} == EXPECTED[text]

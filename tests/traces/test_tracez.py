@@ -101,7 +101,7 @@ def test_every_byte_of_the_index_matters(tmp_path):
     data = bytearray(pack(trace))
     (start,) = struct.unpack_from("<Q", data, len(data) - 8)
     wanted = read_slowly(trace.to_text())[1]
-    warps = [[warp for _, warp in one.warps] for one in wanted]
+    warps = [[warp for _, warp in cta.warps] for cta in wanted]
     accepted = 0
     for at in range(start, len(data)):
         damaged = bytearray(data)
@@ -111,7 +111,7 @@ def test_every_byte_of_the_index_matters(tmp_path):
         except TraceError:
             continue
         accepted += 1
-        assert [[warp for _, warp in one.warps] for one in read] == warps
+        assert [[warp for _, warp in cta.warps] for cta in read] == warps
     assert accepted == 2 * 7 * 4
 
 

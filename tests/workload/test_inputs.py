@@ -81,8 +81,8 @@ def test_a_missing_input_is_named(needs, available, error, message):
 @pytest.mark.parametrize("name", policy_names())
 @pytest.mark.parametrize("traces", [False, True])
 def test_a_policy_asks_for_nothing_but_inputs_that_exist(name, traces):
-    for known in (None, profile(3)):
-        asked = load_policy(name).inputs(Available(known, traces))
+    for times in (None, profile(3)):
+        asked = load_policy(name).inputs(Available(times, traces))
         assert asked <= set(Need)
         assert Need.EMBEDDINGS not in asked or Need.TRACES in asked
 
@@ -92,8 +92,8 @@ def test_a_process_takes_its_rows_of_every_input():
     whole = Program((2, 3), 5, traces=tuple("abcde"), predictions=predictions).with_times_of(profile(5))
     part = whole.part(1)
     assert part.size == 3 and part.traces == ("c", "d", "e") and np.array_equal(part.u, whole.u[2:])
-    for known in (part.counters, part.predictions):
-        assert known["cycles"].tolist() == [102.0, 103.0, 104.0]
+    for values in (part.counters, part.predictions):
+        assert values["cycles"].tolist() == [102.0, 103.0, 104.0]
 
 
 class Clock:

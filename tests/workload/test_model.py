@@ -21,7 +21,7 @@ MODEL = frozenset({Need.MODEL})
 
 
 @dataclass(frozen=True)
-class Told:
+class Statements:
     """Statements of a simulator about itself."""
 
     simulator: str = "accelsim"
@@ -48,13 +48,13 @@ def population(lists):
     return Program((LAUNCHES, LAUNCHES), traces=Texts.joined([listed.traces for listed in read]), copies=copies)
 
 
-def sourced(population, told, setting="auto", said=None):
-    return with_predictor(population, setting, told, (said if said is not None else []).append)
+def sourced(population, host, setting="auto", said=None):
+    return with_predictor(population, setting, host, (said if said is not None else []).append)
 
 
 def test_predictions_are_made_process_by_process_under_the_simulators_own_configuration(population, lists):
     said = []
-    source = sourced(population, Told(list_paths=lists), said=said)
+    source = sourced(population, Statements(list_paths=lists), said=said)
     assert source.predictions is None and said == []  # nothing is made, or said, before it is needed
     predictions = complete(source, MODEL, ENCODER, said.append).predictions
     assert source.predictor.configuration.values["sms"] == 7
@@ -66,31 +66,31 @@ def test_predictions_are_made_process_by_process_under_the_simulators_own_config
 
 
 def test_predictions_that_are_there_are_not_made_again(population, lists):
-    made = complete(sourced(population, Told(list_paths=lists)), MODEL, ENCODER, print)
+    made = complete(sourced(population, Statements(list_paths=lists)), MODEL, ENCODER, print)
     assert complete(made, MODEL, ENCODER, print) is made
 
 
 @pytest.mark.parametrize("setting, kept", [("off", (0, 1)), ("auto", (0,))])
 def test_there_are_none_where_the_model_is_off_or_a_list_is_missing(population, lists, setting, kept):
-    told = Told(list_paths=tuple(path if n in kept else None for n, path in enumerate(lists)))
-    assert sourced(population, told, setting) is population
+    host = Statements(list_paths=tuple(path if n in kept else None for n, path in enumerate(lists)))
+    assert sourced(population, host, setting) is population
 
 
 def test_a_bad_file_is_refused_though_nobody_asks_for_predictions(population, lists, tmp_path):
     bad = tmp_path / "bad.config"
     bad.write_text("-gpgpu_n_clusters many\n")
     with pytest.raises(ConfigError, match="-gpgpu_n_clusters is 'many'"):
-        sourced(population, Told(list_paths=lists), str(bad))
+        sourced(population, Statements(list_paths=lists), str(bad))
 
 
 def test_the_identity_names_configuration_hash_and_version(population, lists):
-    identity = sourced(population, Told(list_paths=lists), "rtx").predictor.dependencies()
+    identity = sourced(population, Statements(list_paths=lists), "rtx").predictor.dependencies()
     assert identity["configuration"] == "rtx" and identity["config_hash"] == shipped("rtx").hash
     assert set(identity) == {"configuration", "config_hash", "model_version"}
 
 
 def test_as_a_profile_predictions_have_names_and_launches_without_one_match_nothing(population, lists):
-    made = complete(sourced(population, Told(list_paths=lists)), MODEL, ENCODER, print)
+    made = complete(sourced(population, Statements(list_paths=lists)), MODEL, ENCODER, print)
     cycles = made.predictions["cycles"].copy()
     cycles[3] = np.nan
     profile = as_times(replace(made, predictions=Repeated(None, {"cycles": cycles})))
@@ -100,8 +100,8 @@ def test_as_a_profile_predictions_have_names_and_launches_without_one_match_noth
 
 def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists):
     config = parse_config({"version": 1, "policy": "stem", "profile": "model"})
-    found = with_profile(sourced(population, Told(list_paths=lists)), config, print)
-    assert found.time.tolist() == found.predictions["cycles"].tolist()
+    program = with_profile(sourced(population, Statements(list_paths=lists)), config, print)
+    assert program.time.tolist() == program.predictions["cycles"].tolist()
     with pytest.raises(ProfileError, match="got 'model', but the fast model is off"):
         with_profile(population, config, print)
 
@@ -120,11 +120,11 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
 def test_the_estimate_rests_on_predictions_unless_a_setting_is_in_the_way(population, lists, keys, reason):
     config = parse_config({"version": 1, "policy": "kernelpoint", **keys})
     program = Program((LAUNCHES,), traces=population.traces[:LAUNCHES])
-    found = why_unassisted(config, sourced(program, Told(list_paths=lists[:1])))
-    assert found is None if reason is None else reason in found
+    refusal = why_unassisted(config, sourced(program, Statements(list_paths=lists[:1])))
+    assert refusal is None if reason is None else reason in refusal
 
 
 def test_without_a_list_or_for_several_applications_the_estimate_rests_on_no_predictions(population, lists):
     config = parse_config({"version": 1, "policy": "kernelpoint"})
     assert why_unassisted(config, Program((LAUNCHES,))) == "no trace list is on disk"
-    assert why_unassisted(config, sourced(population, Told(list_paths=lists))) == "several applications run"
+    assert why_unassisted(config, sourced(population, Statements(list_paths=lists))) == "several applications run"

@@ -92,5 +92,7 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
 def _card(data: TrainingData, records: list[EpochRecord], lists: list[str], excluded: list[str]) -> dict[str, object]:
     """Names of the folders of the lists that the encoder was trained on, which are no judges of it."""
     names = {"lists": lists, "excluded": excluded}
-    folders = {key: [(one if one.is_dir() else one.parent).name for one in map(Path, value)] for key, value in names.items()}
+    folders = {
+        key: [(path if path.is_dir() else path.parent).name for path in map(Path, value)] for key, value in names.items()
+    }
     return {"kernelpoint": __version__, **folders, "data": data.counts(), "result": asdict(records[-1])}

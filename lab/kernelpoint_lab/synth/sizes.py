@@ -55,7 +55,7 @@ class Size:
         return tuple(numbers)
 
 
-def one(size: Size) -> Any:
+def single(size: Size) -> Any:
     """Field of a workload's shape with one number that `--set` may change."""
     return field(metadata={"size": size, "single": True})
 
@@ -95,9 +95,9 @@ def with_sizes(owner: str, shape: Shape, given: Given) -> Shape:
     Raises:
         ConfigError: the shape has no such size, or the value is not allowed.
     """
-    known = {f.name: f.metadata for f in fields(shape)}  # type: ignore[arg-type]  # every shape is a dataclass
-    found = checked(owner, {name: about["size"] for name, about in known.items()}, given)
-    changes = {name: numbers[0] if known[name]["single"] else numbers for name, numbers in found.items()}
+    metadata = {f.name: f.metadata for f in fields(shape)}  # type: ignore[arg-type]  # every shape is a dataclass
+    sizes = checked(owner, {name: about["size"] for name, about in metadata.items()}, given)
+    changes = {name: numbers[0] if metadata[name]["single"] else numbers for name, numbers in sizes.items()}
     return replace(shape, **changes)  # type: ignore[type-var]
 
 
@@ -107,13 +107,13 @@ def parse_sizes(options: Sequence[str]) -> dict[str, Numbers]:
     >>> parse_sizes(["rows=256", "batches=1,2"])
     {'rows': (256,), 'batches': (1, 2)}
     """
-    found: dict[str, Numbers] = {}
+    sizes: dict[str, Numbers] = {}
     for option in options:
         name, sign, text = option.partition("=")
         try:
-            found[name.strip()] = tuple(int(part) for part in text.split(","))
+            sizes[name.strip()] = tuple(int(part) for part in text.split(","))
         except ValueError:
             sign = ""
         if not sign:
             raise ConfigError(f"--set: got {option!r}; allowed: NAME=NUMBER or NAME=NUMBER,NUMBER, as in --set rows=256")
-    return found
+    return sizes

@@ -50,7 +50,7 @@ def graph_digest(graph: TraceGraph) -> bytes:
 
 def scan_all(lists: Sequence[str], cache: ArtefactCache | None, progress: Progress | None) -> Program:
     """All launches of several trace lists as one table."""
-    return scan_launches([path for one in lists for path in launch_paths(one)], cache, progress)
+    return scan_launches([path for trace_list in lists for path in launch_paths(trace_list)], cache, progress)
 
 
 def training_data(

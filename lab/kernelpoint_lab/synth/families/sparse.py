@@ -198,10 +198,10 @@ def bfs_levels(graph: Rows, source: int) -> list[Frontier]:
         firsts = np.repeat(graph.starts[vertices] - np.cumsum(degrees) + degrees, degrees)
         edges = firsts + np.arange(len(firsts))
         targets = graph.columns[edges]
-        found, where = np.unique(targets, return_index=True)
-        fresh = ~seen[found]
+        reached, where = np.unique(targets, return_index=True)
+        fresh = ~seen[reached]
         order = np.argsort(where[fresh])
-        discovering, following = edges[where[fresh]][order], found[fresh][order]
+        discovering, following = edges[where[fresh]][order], reached[fresh][order]
         position = np.full(len(graph.columns), -1)
         position[discovering] = np.arange(len(following))
         levels.append(Frontier(vertices, position, following))

@@ -16,7 +16,7 @@ from kernelpoint_lab.synth.families.rows import reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
 from kernelpoint_lab.synth.launch import Launch, Memory, Tensor
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.sizes import Size, one, several
+from kernelpoint_lab.synth.sizes import Size, several, single
 
 CLASSES = 64
 IMAGES = 128  # distinct images whose detections differ
@@ -27,7 +27,7 @@ BOX = 16  # elements per detection
 class Shape:
     """Input size and the stages: output channels of two convolutions each, the second with a residual sum."""
 
-    size: int = one(Size("rows and columns of an image", 2, 1024, multiple=2))
+    size: int = single(Size("rows and columns of an image", 2, 1024, multiple=2))
     channels: tuple[int, ...] = several(Size("output channels of each stage", 1, 512, count=(1, 8)))
     batches: tuple[int, ...] = several(Size("images that a batch may have", 1, 1024, count=(1, 8), rising=True))
 

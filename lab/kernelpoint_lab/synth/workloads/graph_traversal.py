@@ -14,7 +14,7 @@ from kernelpoint_lab.synth.families.rows import reduction, scan
 from kernelpoint_lab.synth.families.sparse import Rows, bfs, bfs_levels, gather, histogram, power_law_graph
 from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.sizes import Size, one, several
+from kernelpoint_lab.synth.sizes import Size, several, single
 
 BINS = 64  # depths counted after a search
 
@@ -24,9 +24,9 @@ class Shape:
     """Vertices of the graph's snapshots, and how many sources are asked for in each."""
 
     vertices: tuple[int, ...] = several(Size("vertices of each snapshot of the graph", 64, 1 << 22, count=(1, 8)))
-    sources: int = one(Size("vertices that searches start from", 1, 64))
-    queries: int = one(Size("searches before the next snapshot", 1, 1 << 20))
-    degree: int = one(Size("mean neighbours of a vertex", 2, 256))
+    sources: int = single(Size("vertices that searches start from", 1, 64))
+    queries: int = single(Size("searches before the next snapshot", 1, 1 << 20))
+    degree: int = single(Size("mean neighbours of a vertex", 2, 256))
 
 
 SHAPES = {

@@ -14,7 +14,7 @@ from kernelpoint_lab.synth.families.rows import reduction
 from kernelpoint_lab.synth.families.sparse import Rows, sparse_matrix, spmv
 from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.sizes import Size, one, several
+from kernelpoint_lab.synth.sizes import Size, several, single
 
 TOLERANCE = 1e-6
 MOST_ITERATIONS = 200
@@ -27,7 +27,7 @@ class Shape:
     """Sizes of the meshes that a solve runs on."""
 
     rows: tuple[int, ...] = several(Size("rows of each mesh, from coarse to fine", 64, 1 << 22, count=(1, 8), rising=True))
-    degree: int = one(Size("mean entries of a row", 2, 64))
+    degree: int = single(Size("mean entries of a row", 2, 64))
 
 
 SHAPES = {

@@ -15,7 +15,7 @@ from kernelpoint_lab.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
 from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.sizes import Size, one, several
+from kernelpoint_lab.synth.sizes import Size, several, single
 
 BATCHES = 12  # of an epoch
 ACCUMULATED = 2  # batches whose gradients one step of the optimiser takes together
@@ -27,9 +27,9 @@ EVALUATED = 2  # batches of an evaluation, the first ones
 class Shape:
     """The model, and the tokens that a batch may have; a batch has as many as its longest text, rounded up."""
 
-    layers: int = one(Size("layers of the model", 1, 256))
-    hidden: int = one(Size("elements of a token's state", 16, 16384, multiple=16))
-    vocabulary: int = one(Size("tokens of the vocabulary", 16, 1 << 20, multiple=16))
+    layers: int = single(Size("layers of the model", 1, 256))
+    hidden: int = single(Size("elements of a token's state", 16, 16384, multiple=16))
+    vocabulary: int = single(Size("tokens of the vocabulary", 16, 1 << 20, multiple=16))
     tokens: tuple[int, ...] = several(Size("tokens of a batch, from short to long", 16, 1 << 16, 16, (1, 8), rising=True))
 
 

@@ -15,7 +15,7 @@ from kernelpoint_lab.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
 from kernelpoint_lab.synth.launch import Launch, Memory, Tensor
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.sizes import Size, one, several
+from kernelpoint_lab.synth.sizes import Size, several, single
 
 HEAD = 64  # elements per attention head
 HALF = 2  # bytes per element
@@ -25,9 +25,9 @@ HALF = 2  # bytes per element
 class Shape:
     """Model and requests: a prompt of drawn length fills the cache, then a drawn number of tokens is generated."""
 
-    layers: int = one(Size("layers of the model", 1, 256))
-    heads: int = one(Size(f"attention heads, of {HEAD} elements each", 1, 256))
-    vocabulary: int = one(Size("tokens of the vocabulary", 32, 1 << 20, multiple=8))
+    layers: int = single(Size("layers of the model", 1, 256))
+    heads: int = single(Size(f"attention heads, of {HEAD} elements each", 1, 256))
+    vocabulary: int = single(Size("tokens of the vocabulary", 32, 1 << 20, multiple=8))
     prompts: tuple[int, int] = several(Size("shortest and longest prompt", 1, 1 << 16, count=(2, 2), rising=True))
     generated: tuple[int, int] = several(Size("fewest and most generated tokens", 1, 1 << 16, count=(2, 2), rising=True))
 
