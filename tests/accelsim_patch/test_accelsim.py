@@ -253,7 +253,7 @@ def test_energy_of_a_launch_is_its_own_whatever_was_simulated_before(workload, s
         energies.append({name: float(value) for name, value in itertools.pairwise(last) if name.startswith("energy")})
     alone, later = energies
     assert alone["energy"] == pytest.approx(later["energy"], rel=0.01) and alone["energy_ibp"] > 0.0
-    for name in set(alone) - {"energy", "energy_staticp"}:  # which AccelWattch rounds in each sample
+    for name in set(alone) - {"energy", "energy_staticp"}:  # AccelWattch rounds these two in each sample
         assert alone[name] == pytest.approx(later[name], rel=1e-4, abs=1e-12), name
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from .conftest import GRID, Run, Simulator, write_workload
 
-FIRST, KERNEL = 0x100000, 2304  # where the first kernel works, bytes to the next
+FIRST, KERNEL = 0x100000, 2304  # address of the first kernel's data, bytes to the next kernel's
 LINES, LINE = 8, 128  # of a kernel: lines that its CTAs use in turn, bytes of one
 TIMED = ("-timed_memory", "1")
 

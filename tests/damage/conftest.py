@@ -21,7 +21,7 @@ def kernelpoint():
     def call(*arguments):
         with in_time():
             done = run_command(*arguments)
-        refused = done.stderr.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
+        refused = done.stderr.replace("\nError: ", "\n")  # the prefix of the command line's library
         text = done.stdout + refused
         assert not any(word in text for word in PYTHONS_WORDS), text
         assert done.returncode == 0 or text.strip(), "refused without a reason"

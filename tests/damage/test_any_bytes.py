@@ -52,7 +52,7 @@ from kernelpoint.traces.footprints import FootprintsBeside, write_beside
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")
 TOKENS = st.sampled_from([b"\xff", *(word.encode() for word in WORDS)]) | st.binary(min_size=1, max_size=4)
-# Where (as a share of the length), how many bytes go, and what comes.
+# Edits: place (share of the length), number of bytes removed, bytes inserted.
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 9), TOKENS), min_size=1, max_size=4)
 
 

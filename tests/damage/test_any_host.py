@@ -46,7 +46,7 @@ class Calls(RuleBasedStateMachine):
         self.host = SimulatedHost(self.cycles, self.folder("host"))
         self.yaml, self.how = yaml, how
         self.flying: dict[int, int] = {}  # told to simulate, and not answered for; the state each begins in
-        self.results: dict[int, float] = {}  # what the sample may hold
+        self.results: dict[int, float] = {}  # the results that the sample may hold
         self.failures = 0
         self.finished = False
         self.last: int | None = None  # launch that this process has simulated last

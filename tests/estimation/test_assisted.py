@@ -306,7 +306,7 @@ def test_a_looser_budget_draws_no_more_in_the_mean(noise):
 
 @pytest.mark.parametrize("eps", [0.04, 0.02, 0.01])
 def test_kernels_that_are_predicted_to_be_larger_than_the_budget_are_drawn_in_the_first_pass(eps):
-    """That is, their cycles beyond the launch latency, which the simulator states, or the model alone."""
+    """Large: by their cycles beyond the launch latency, which the simulator states, or the model alone."""
     random = generator(0, "large kernels")
     group = random.integers(0, 30, 3000)
     x = random.lognormal(6.0, 1.0, 30)[group]

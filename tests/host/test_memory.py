@@ -26,7 +26,7 @@ def access(opcode: str, addresses: list[int], width: int = 4, registers: tuple[i
 
 
 MISS = L1 + L2 + DRAM + 1  # one 32-byte sector takes one cycle of a channel that moves 32 bytes a cycle
-# What happens -> keys of the GPU that differ, commands, cycles of the last launch
+# Situation -> keys of the GPU that differ, commands, cycles of the last launch
 CYCLES = {
     "a cold load goes to DRAM": ({}, [reads(ONE_WORD)], MISS),
     "a second load of a sector hits in L1": ({}, [reads(ONE_WORD, ONE_WORD)], MISS + L1),
@@ -44,7 +44,7 @@ SECTORS = {
     "with stride 4096": ([BASE + 4096 * lane for lane in range(32)], 32),
     "reversed": (list(reversed(LINE)), 4),
 }
-# What happens -> keys of the GPU that differ, commands, counters of each launch
+# Situation -> keys of the GPU that differ, commands, counters of each launch
 COUNTERS = {
     **{
         f"an access {how} counts its distinct sectors": ({}, [reads(addresses)], {"l1_accesses": [sectors]})

@@ -33,7 +33,7 @@ def stalls(bench, text: str) -> dict[str, int]:
 
 READ, SLOW = instruction("LDS", [1], [], [0] * 32, 4), instruction("MUFU.RCP", [2], [])
 SIX = [ffma(r) for r in range(1, 7)]
-# What happens -> keys of the GPU that differ, warps of each CTA, stalls that are not 0
+# Situation -> keys of the GPU that differ, warps of each CTA, stalls that are not 0
 STALLS = {
     **{f"a chain of {n} waits for results": ({}, [[warp(chain(n))]], {"dependence": (n - 1) * 6}) for n in (2, 50)},
     **{

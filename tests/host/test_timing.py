@@ -21,7 +21,7 @@ MIXED = [line for r in range(1, 11) for line in (ffma(r), instruction("IADD3", [
 OFF = instruction("FFMA", [1], [1], mask=0)
 FENCED = [instruction("LDS", [1], [], [0] * 32, 4), instruction("MUFU.RCP", [2], []), instruction("MEMBAR.SC.GPU"), ffma(3)]
 WAITS = warp([BARRIER, ffma(2)])
-# What happens -> keys of the GPU that differ, warps of each CTA, cycles
+# Situation -> keys of the GPU that differ, warps of each CTA, cycles
 WORKED_OUT = {
     **{f"{n} dependent instructions follow each other after the latency": ({}, [[warp(chain(n))]], n * 7) for n in (1, 2, 50)},
     **{

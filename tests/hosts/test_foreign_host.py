@@ -13,7 +13,7 @@ EXAMPLES = ROOT / "examples"
 SKIPPED = {
     "small": 9,
     "executing": 9,
-}  # what the simulator cannot, of several processes, stops, descriptions, execution
+}  # tests that need what the simulator lacks: several processes, stops, descriptions, execution
 
 
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples are not beside the tests")

@@ -1,4 +1,4 @@
-"""What a part of the package does not need, it does not import: start-up and memory of every run depend on it."""
+"""Parts of the package import no library that they do not need: start-up and memory of every run depend on it."""
 
 import subprocess
 import sys

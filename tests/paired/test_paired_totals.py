@@ -104,7 +104,7 @@ def test_the_interval_holds_where_few_strata_react(strata, change, draws):
 
 
 def test_strata_that_move_alike_in_many_draws_add_little():
-    """That a stratum moved does not count as spread for ever: the draws say that it has none."""
+    """A stratum that moved does not count as spread for ever: the draws say that it has none."""
     strata = np.repeat(np.arange(4), 12)
     a = 100.0 + 5.0 * np.random.default_rng(3).random(48)
     b = a * np.array([0.7, 0.9, 1.0, 1.1])[strata]

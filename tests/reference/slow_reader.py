@@ -81,7 +81,7 @@ def read_instruction(words: list[str], version: int, line_numbers: bool) -> Slow
     opcode, count, words = words[0], int(words[1]), words[2:]
     sources, words = words[:count], words[count:]
     if version >= 6 and "GMMA" in opcode:
-        words = words[1:]  # whether the instruction commits a group
+        words = words[1:]  # a flag: the instruction commits a group
     traced_width, words = int(words[0]), words[1:]
     lanes = mask.bit_count()
     width, addresses, bulk, values = 0, [], None, None

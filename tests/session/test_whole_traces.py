@@ -128,7 +128,7 @@ def test_a_worker_does_not_simulate_it_and_tells_the_coordinator(simulator, monk
     info = {"simulator": "test", "launch_counts": [LAUNCHES], "needs_whole_traces": True}
     worker = WorkerSession(config, info, print, f"{chains},{out}")
     with os.fdopen(into, "w") as to_worker, os.fdopen(answers) as from_worker:
-        json.loads(from_worker.readline())  # who it is
+        json.loads(from_worker.readline())  # the worker's identity
         to_worker.write(f"{encode_chain((Order(0, 3, 1),))}\n\n")
         to_worker.flush()
         assert worker.next(0, -1) == (0, 3)

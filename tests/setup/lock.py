@@ -16,7 +16,7 @@ EXTRAS, GROUPS = ("report", "train", "cluster", "formats"), ("dev", "docs")
 BUILDING = "setuptools\npybind11\n"
 TOOLS = "uv\ncyclonedx-bom\npip-audit\n"
 OF_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
-OLDEST_PYTHON = "3.11"  # that the pinned versions have files for
+OLDEST_PYTHON = "3.11"  # the oldest for which the pinned versions have files
 HEADER = "# Made by `make lock`; installed with --require-hashes.\n"
 
 

@@ -117,7 +117,7 @@ OPENERS = {
     "packs/unpack.py": "members of a zip archive",
 }
 OPENING = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
-OTHERS = {"os", "gzip", "lzma", "boundary", "self", "format", "host"}  # what these open is an open file, or no file
+OTHERS = {"os", "gzip", "lzma", "boundary", "self", "format", "host"}  # they open an open file, or no file
 
 
 def openings(tree):

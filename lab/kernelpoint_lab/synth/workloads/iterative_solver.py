@@ -18,7 +18,7 @@ from kernelpoint_lab.synth.sizes import Size, several, single
 
 TOLERANCE = 1e-6
 MOST_ITERATIONS = 200
-SHIFTS = 2.0 ** -np.arange(-1, 9)  # what a time step adds to the diagonal; small ones converge slowly
+SHIFTS = 2.0 ** -np.arange(-1, 9)  # added to the diagonal by a time step; small ones converge slowly
 CASES = 3  # right-hand sides per mesh
 
 
