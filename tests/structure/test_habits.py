@@ -4,14 +4,10 @@ import ast
 import importlib
 import inspect
 import re
-from pathlib import Path
 
-from project_files import LAB, PACKAGE, ROOT, cpp_files, place, python_files, tree
-
-import kernelpoint
+from project_files import LAB, PACKAGE, ROOT, place, python_files, tree
 
 PYTHON = python_files(PACKAGE, LAB)
-CPP = cpp_files("plugin", "*_patch/hook")
 VAGUE = {"found", "known", "own", "told", "left"}  # as a name they say nothing of the thing
 # Names that are still to be changed; add none.
 VAGUE_NAMES = {
@@ -100,7 +96,6 @@ def test_user_errors_are_raised_as_such():
     assert [place(path, node.lineno) for path, node in nodes if is_for_the_user(node)] == []
 
 
-PACKAGE = Path(kernelpoint.__file__).parent
 # Files that may open by themselves, and what they open: parts of the package, and what the process made in a folder of its own.
 OPENERS = {
     "files.py": "the one place",

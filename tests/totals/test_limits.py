@@ -82,5 +82,5 @@ def test_an_estimate_above_its_limit_stays_and_raises_it():
     ids=["below zero", "more than the whole", "more in some launches", "huge"],
 )
 def test_counts_that_no_part_of_the_whole_can_have_get_no_limit(misses):
-    found = limited({"l1_accesses": np.full(N, 50.0), "l1_misses": misses, "l1_global_writes": misses}, 5, ["l1_accesses"])
-    assert all(math.isnan(found[name].at_most) for name in ("l1_misses", "l1_global_writes"))
+    totals = limited({"l1_accesses": np.full(N, 50.0), "l1_misses": misses, "l1_global_writes": misses}, 5, ["l1_accesses"])
+    assert all(math.isnan(totals[name].at_most) for name in ("l1_misses", "l1_global_writes"))
