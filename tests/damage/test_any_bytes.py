@@ -102,7 +102,7 @@ def archives(folder):
 
 @EXAMPLES
 @given(data=st.data(), kind=st.sampled_from(["plan", "selection", "archive"]), edits=EDITS)
-def test_any_bytes_of_a_sealed_archive(folder, archives, data, kind, edits):
+def test_any_bytes_of_a_sealed_archive_are_read_or_refused(folder, archives, data, kind, edits):
     read, content = archives[kind]
     name = data.draw(st.sampled_from(sorted(content)))
     path = folder / "any.npz"
@@ -112,7 +112,7 @@ def test_any_bytes_of_a_sealed_archive(folder, archives, data, kind, edits):
 
 @EXAMPLES
 @given(kind=st.sampled_from(["plan", "selection", "archive"]), edits=EDITS)
-def test_any_bytes_of_an_archive_whose_checksum_is_not_made_right(folder, archives, kind, edits):
+def test_any_bytes_of_an_archive_under_a_wrong_checksum_are_refused(folder, archives, kind, edits):
     read, content = archives[kind]
     path = folder / "any.npz"
     sealed(path, content)
@@ -127,7 +127,7 @@ def test_any_bytes_of_an_archive_whose_checksum_is_not_made_right(folder, archiv
 
 @EXAMPLES
 @given(data=st.data(), edits=EDITS)
-def test_any_bytes_of_a_journals_record(folder, journal_records, data, edits):
+def test_any_bytes_of_a_journals_record_are_read_or_refused(folder, journal_records, data, edits):
     lines = [json.dumps(record, separators=(",", ":")).encode() for record in journal_records]
     at = data.draw(st.integers(0, len(lines) - 1))
     lines[at] = edited(lines[at], edits)
@@ -147,7 +147,7 @@ KEYS = st.sampled_from([*Config.model_fields, "error_budget.relative_error", "re
 
 @EXAMPLES
 @given(data=st.data())
-def test_any_values_of_a_journals_record(folder, journal_records, data):
+def test_any_values_of_a_journals_record_are_read_or_refused(folder, journal_records, data):
     records = [dict(record) for record in journal_records]
     for _ in range(data.draw(st.integers(1, 3))):
         record = records[data.draw(st.integers(0, len(records) - 1))]
@@ -226,7 +226,7 @@ def files(folder):
 @pytest.mark.parametrize("kind", READERS)
 @EXAMPLES
 @given(data=st.data(), edits=EDITS)
-def test_any_bytes_of_a_file(folder, files, kind, data, edits):
+def test_any_bytes_of_a_file_are_read_or_refused(folder, files, kind, data, edits):
     name = data.draw(st.sampled_from(sorted(files[kind])))
     packed = data.draw(st.sampled_from(sorted(PACKED))) if kind == "profile" else ""
     (folder / kind).mkdir(exist_ok=True)
@@ -289,7 +289,7 @@ def test_a_view_that_does_not_end_is_no_export_of_nsight_systems(tmp_path):
 
 @EXAMPLES
 @given(content=st.dictionaries(KEYS, JSON, max_size=4))
-def test_any_values_of_a_configuration(content):
+def test_any_values_of_a_configuration_are_read_or_refused(content):
     try:
         assert isinstance(parse_config({"version": 1, "policy": "random", **content}), Config)
     except ConfigError as error:  # of several lines, where several keys are wrong
@@ -298,7 +298,7 @@ def test_any_values_of_a_configuration(content):
 
 @EXAMPLES
 @given(where=st.sampled_from(["anywhere", "header"]), right=st.booleans(), edits=EDITS)
-def test_any_bytes_of_a_checkpoint(folder, where, right, edits):
+def test_any_bytes_of_a_checkpoint_are_read_or_refused(folder, where, right, edits):
     """With a wrong checksum, nothing but the whole file is read."""
     whole = Path(checkpoint_path(BUILTIN)).read_bytes()
     end = 8 + int.from_bytes(whole[:8], "little")
@@ -322,7 +322,7 @@ def test_any_bytes_of_a_checkpoint(folder, where, right, edits):
 
 @EXAMPLES
 @given(edits=EDITS, right=st.booleans())
-def test_any_bytes_of_an_artefact_in_the_cache(tmp_path_factory, edits, right):
+def test_any_bytes_of_an_artefact_are_taken_under_their_checksum_alone(tmp_path_factory, edits, right):
     """With a wrong checksum the cache gives nothing but the artefact that was put."""
     place = tmp_path_factory.mktemp("cache")
     said: list[str] = []
@@ -342,7 +342,7 @@ def test_any_bytes_of_an_artefact_in_the_cache(tmp_path_factory, edits, right):
 
 @EXAMPLES
 @given(edits=EDITS)
-def test_any_bytes_of_the_caches_file(tmp_path_factory, edits):
+def test_any_bytes_of_the_caches_file_give_the_artefact_or_none(tmp_path_factory, edits):
     place = tmp_path_factory.mktemp("cache")
     cache = ArtefactCache(place)
     cache.put(KIND, {KEY: VALUE})
@@ -357,8 +357,7 @@ def test_any_bytes_of_the_caches_file(tmp_path_factory, edits):
 
 @EXAMPLES
 @given(edits=EDITS)
-def test_any_bytes_of_kept_arrays(edits):
-    """Kept arrays are read, or refused in one way."""
+def test_any_bytes_of_kept_arrays_are_read_or_refused(edits):
     whole = archived({"failures": {}}, {"cycles": np.arange(9.0)})
     with contextlib.suppress(ValueError):
         from_archived(edited(whole, edits))
@@ -388,14 +387,14 @@ def unpacked(folder, sealed):
 
 @EXAMPLES
 @given(edits=EDITS)
-def test_any_bytes_of_a_pack_under_a_right_seal(folder, pack, edits):
+def test_any_bytes_of_a_pack_under_a_right_seal_are_read_or_refused(folder, pack, edits):
     whole = bytearray(edited(pack.read_bytes()[:-64], edits))
     unpacked(folder, bytes(whole) + hashlib.blake2b(whole, digest_size=32).hexdigest().encode())
 
 
 @EXAMPLES
 @given(data=st.data())
-def test_any_values_of_a_packs_description(folder, pack, data):
+def test_any_values_of_a_packs_description_are_read_or_refused(folder, pack, data):
     with zipfile.ZipFile(pack) as file:
         members = {entry.filename: file.read(entry) for entry in file.infolist()}
     about = json.loads(members["about.json"])

@@ -82,7 +82,7 @@ def attack(record_property):
     return refused_of
 
 
-def test_any_path(place, traces, attack):
+def test_any_path_is_taken_or_refused(place, traces, attack):
     plan = kp.Plan.from_traces(traces, policy="random")
     run = {"policy": "random"}
     outputs = [lambda v: plan.save(v), lambda v: kp.simulate(traces, v, **run)]
@@ -123,7 +123,7 @@ def test_a_device_or_a_fifo_in_the_place_of_an_output_stays_what_it_is(tmp_path,
     assert [place.stat().st_mode for place in places] == before
 
 
-def test_any_name(place, traces, attack):
+def test_any_name_is_taken_or_refused(place, traces, attack):
     truth = {"truth": "run.kpjournal"}
     run, plan = kp.Run.load("run.kpjournal"), kp.Plan.from_traces(traces, policy="gcl")
     tries = [
@@ -147,7 +147,7 @@ def test_any_name(place, traces, attack):
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in texts) > 0.8 * len(tries) * len(texts)
 
 
-def test_any_number(place, traces, attack):
+def test_any_number_is_taken_or_refused(place, traces, attack):
     truth = {"truth": "run.kpjournal"}
     run, plan = kp.Run.load("run.kpjournal"), kp.Plan.from_traces(traces, policy="gcl")
     tries = [
@@ -173,7 +173,7 @@ def test_any_number(place, traces, attack):
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in NUMBERS) > 0.8 * len(tries) * len(NUMBERS)
 
 
-def test_any_encoder(place, attack):
+def test_any_parameter_or_file_of_an_encoder_is_taken_or_refused(place, attack):
     pytest.importorskip("torch_geometric")
     tries = [lambda v: kp.TraceEncoder(num_bases=v), lambda v: kp.TraceEncoder(dropout=v)]
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in NUMBERS) == 2 * len(NUMBERS) - 1

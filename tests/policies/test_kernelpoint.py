@@ -149,7 +149,7 @@ def test_a_plan_keeps_predictions(tmp_path):
     assert Engine(again, ErrorBudget(0.05)).wanted().tolist() == Engine(design, ErrorBudget(0.05)).wanted().tolist()
 
 
-def test_hostile_looks_at_the_begin_of_the_run_and_at_first_launches_of_kernels():
+def test_under_hostile_assumptions_the_begin_of_the_run_and_first_launches_of_kernels_are_drawn():
     people, _ = population()
     for seed in range(8):
         design = policy(assume="hostile").design(replace(people, seed=seed))

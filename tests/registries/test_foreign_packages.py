@@ -207,7 +207,7 @@ class Ticks(ProfileFormat):
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_a_binary_format(tmp_path, install, compress):
+def test_a_binary_format_is_read_while_its_package_is_installed(tmp_path, install, compress):
     import struct
 
     file = tmp_path / "run.ticks"

@@ -50,14 +50,14 @@ def test_the_list_has_equal_code_under_several_names(renamed, expected):
     assert [plan.name_of_unit(launch) for launch in range(LAUNCHES)] == expected
 
 
-def test_the_run_its_table_and_the_times_for_other_simulators(run, expected):
+def test_the_run_its_table_and_the_times_for_other_simulators_have_the_names_of_the_list(run, expected):
     assert [run.name_of(launch) for launch in range(LAUNCHES)] == expected
     assert system_times(run, 1000.0).names == expected
     pytest.importorskip("pandas", reason="tables need pandas")
     assert run.to_frame()["kernel"].tolist() == expected
 
 
-def test_csv_and_perfetto(run, expected, tmp_path):
+def test_csv_and_perfetto_have_the_names_of_the_list(run, expected, tmp_path):
     write_launches(run, tmp_path / "launches.csv")
     rows = list(csv.DictReader((tmp_path / "launches.csv").open()))
     assert [row["kernel"] for row in rows] == [base_key(name) for name in expected]
@@ -67,7 +67,7 @@ def test_csv_and_perfetto(run, expected, tmp_path):
     assert [shown[launch] for launch in range(LAUNCHES)] == [base_key(name) for name in expected]
 
 
-def test_chakra(run, expected, tmp_path):
+def test_a_chakra_trace_has_the_names_of_the_list(run, expected, tmp_path):
     pytest.importorskip("google.protobuf", reason="Chakra traces need the extra formats (protobuf)")
     from kernelpoint.profiles.formats.chakra import COMP, read_trace
 
