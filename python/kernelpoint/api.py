@@ -238,11 +238,11 @@ def simulate(
     """
     from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.python_host import InProcess
-    from kernelpoint.session.boundary import open_run, own_command
+    from kernelpoint.session.boundary import command_line, open_run
 
     config = parse_config({"version": 1, "policy": policy, "journal": str(journal_path), **keys}, "keys")
     host = InProcess(str(traces), configuration_of_host(gpu))
-    host.session = session = open_run(config, host.host, log, command=own_command())
+    host.session = session = open_run(config, host.host, log, command=command_line())
     try:
         session.drive(host.simulate)
     except KeyboardInterrupt:

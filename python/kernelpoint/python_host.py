@@ -26,7 +26,7 @@ from kernelpoint.fast_model import Configuration
 from kernelpoint.journal import Outcome, SummaryRecord
 from kernelpoint.program import descriptions
 from kernelpoint.progress import Log
-from kernelpoint.session.boundary import open_run, own_command
+from kernelpoint.session.boundary import command_line, open_run
 from kernelpoint.session.orders import EXECUTE, REPLAYED, SIMULATE, Order, counters_of
 from kernelpoint.session.session import Session
 from kernelpoint.workload.host_info import HostInfo
@@ -168,7 +168,7 @@ def host(
         restores=restore is not None,
         descriptions=None if isinstance(launches, int) else descriptions(list(launches)),
     )
-    return HostedRun(open_run(parsed, info, log, command=own_command()), execute, restore)
+    return HostedRun(open_run(parsed, info, log, command=command_line()), execute, restore)
 
 
 # ---- the embedded host --------------------------------------------------------------------------------------------------

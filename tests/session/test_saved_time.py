@@ -24,9 +24,9 @@ def test_the_saved_time_is_that_of_a_full_run_less_all_that_this_run_took(host):
     units = np.flatnonzero(session.loop.sample.has_result)
     weights, cycles = engine.expansions(units), engine.predict(units)[:, 0]
     full = weights.sum() / (weights @ cycles) * record.counters["cycles"].estimate
-    assert session.saved.known[0] == pytest.approx(full, rel=1e-9)
-    assert summary.saved_seconds == pytest.approx(full - session.saved.known[1]) and 150 < full < 250
-    assert session.saved.known[1] >= 2 * record.simulated, "between launches time passes too"
+    assert session.saved.times[0] == pytest.approx(full, rel=1e-9)
+    assert summary.saved_seconds == pytest.approx(full - session.saved.times[1]) and 150 < full < 250
+    assert session.saved.times[1] >= 2 * record.simulated, "between launches time passes too"
 
 
 def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
@@ -34,7 +34,7 @@ def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
     for place, seconds, cycles in (((0, 0), 10.0, 1000.0), ((0, 1), 1.0, 1000.0)):
         saved.end(place, cycles, seconds)
     saved.measure(lambda places: [{(0, 0): 1.0, (0, 1): 99.0}[place] for place in places], 100_000.0)
-    assert saved.known[0] == pytest.approx(109.0)
+    assert saved.times[0] == pytest.approx(109.0)
 
 
 @pytest.mark.parametrize(("spent", "saves"), [(0.0, True), (80.0, True), (95.0, False), (300.0, False)])
@@ -60,7 +60,7 @@ def test_a_launch_simulated_elsewhere_counts_with_the_time_that_it_took_there():
     saved.end((0, 0), 100.0, 3.0)
     saved.end((0, 1), 100.0)  # nothing is known of this one
     saved.measure(lambda places: [1.0] * len(places), 1000.0)
-    assert saved.known == (30.0, 2.0 + 3.0)
+    assert saved.times == (30.0, 2.0 + 3.0)
 
 
 def test_a_full_run_states_no_saved_time(host):
@@ -71,4 +71,4 @@ def test_where_launch_latency_is_skipped_the_saved_time_is_a_lower_limit(host, m
     monkeypatch.setattr("kernelpoint.workload.host_info.HostInfo.launch_latency", 5000)
     session, summary = summary_of(host)
     assert summary.saved_seconds > 0.0 and session.saved.sentence().startswith("at least ")
-    assert session.saved.known[0] == pytest.approx(summary.saved_seconds + session.saved.known[1])
+    assert session.saved.times[0] == pytest.approx(summary.saved_seconds + session.saved.times[1])

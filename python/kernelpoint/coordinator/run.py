@@ -150,8 +150,8 @@ def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
     """
     with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
         environment = {**os.environ, JOURNAL_ENV: shutil.copy(journal, folder)}
-        if saved.known is not None:
-            environment[TIME_ENV] = " ".join(map(str, saved.known))
+        if saved.times is not None:
+            environment[TIME_ENV] = " ".join(map(str, saved.times))
         return subprocess.run(list(command), env=environment, check=False).returncode
 
 

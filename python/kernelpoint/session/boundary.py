@@ -50,15 +50,15 @@ def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | Worke
     if journal := os.environ.get(JOURNAL_ENV):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
         log = silent  # the coordinator has said it all
-    session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
+    session = open_run(config, HostInfo.from_mapping(info), log, command=command_line())
     session.saved.begun = 0.0  # the simulator's process is the run's, the start of Python included
     if times := os.environ.get(TIME_ENV):
         full, spent = map(float, times.split())
-        session.saved.known = full, spent
+        session.saved.times = full, spent
     return session
 
 
-def own_command() -> list[str]:
+def command_line() -> list[str]:
     """Command line of this process; empty if the system does not give it."""
     try:
         words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]

@@ -315,12 +315,6 @@ class Loop:
             self._prepare(self._plan_of_each(self.online))
         return Statement(self._setup, self.sample, self._replay_check(), self._recorder.degraded, self.is_done)
 
-    def kernel_name(self, process: int, index: int) -> str | None:
-        """Kernel name of a launch; None if its trace was not read."""
-        if self.online is not None and self.orders is self.online:
-            return None
-        return self.plan.name_of_unit(self.sample.launch(process, index).unit)
-
 
 def run_with_results(
     setup: Setup, counters: Sequence[str], results: np.ndarray, initial_states: InitialStates | None = None

@@ -73,21 +73,30 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
         program: launches of the run, with all inputs of the policy if the plan has no predictions.
         plan: plan for the run's own budget.
     """
-    work_and_counters = _known(program, plan)
-    if work_and_counters is None or program.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
+    amounts, wanted = _amounts(program, plan), config.error_budget
+    if amounts is None or program.size > MOST_LAUNCHES or wanted.counter != "cycles" or policy.bound_for(config) == "none":
         return []
-    if policy.bound_for(config) == "none":
-        return []
-    planned = _PlannedRun(config, policy, program, plan, *work_and_counters)
+    run = _PlannedRun(config, policy, program, plan, *amounts)
+    budget = replace(policy.budget_for(config), counter="cycles", further={})
+    made: list[Forecast | None] = []
     try:
-        of_budgets = [planned.at(error) for error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True)]
+        for error in sorted({*BUDGETS, wanted.relative_error}, reverse=True):
+            design = plan.design
+            if not isinstance(design, AssistedDesign):
+                changed = wanted.model_copy(update={"relative_error": error})
+                design = design_of(policy(config.model_copy(update={"error_budget": changed})), program)
+            forecast = run.forecast(design, replace(budget, relative_error=error))
+            is_wanted = error == wanted.relative_error
+            made.append(replace(forecast, prices=run.prices(forecast, budget)) if is_wanted else forecast)
     except PolicyError:
         return []
-    of_budgets = [
-        replace(one, prices=planned.prices(one)) if one.relative_error == config.error_budget.relative_error else one
-        for one in of_budgets
-    ]
-    return [*of_budgets, *planned.with_further_targets(), *planned.with_ranges()]
+    each = [{name: error} for name, error in wanted.further.items()]
+    made += [run.with_further(budget, further) for further in [*each, *([wanted.further] if len(each) > 1 else [])]]
+    if (targets := targets_of_ranges(config)) and not wanted.further:
+        ranges = ranges_for(config.ranges, program, silent)
+        check_range_targets(config, policy, ranges)
+        made.append(run.forecast(plan.design, budget, ranges=ranges, further=targets_text(targets)))
+    return [forecast for forecast in made if forecast is not None]
 
 
 @dataclass(frozen=True)
@@ -111,44 +120,16 @@ class _PlannedRun:
         """Synthetic cycles for the plan's design, which serve rehearsals with every budget."""
         return made_up({"cycles": self.work}, self.plan.design.labels, self.config.seed)
 
-    def at(self, relative_error: float) -> Forecast:
-        """Forecast for another relative error, with the design that the policy makes for it."""
-        design = self.plan.design
-        if not isinstance(design, AssistedDesign):
-            wanted = self.config.error_budget.model_copy(update={"relative_error": relative_error})
-            design = design_of(self.policy(self.config.model_copy(update={"error_budget": wanted})), self.program)
-        return self._forecast(design, replace(self._budget(), relative_error=relative_error))
-
-    def with_further_targets(self) -> list[Forecast]:
-        """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
-        wanted = self.config.error_budget.further
-        each = [{name: error} for name, error in wanted.items()]
-        costs = [self._with(further) for further in [*each, *([wanted] if len(each) > 1 else [])]]
-        return [one for one in costs if one is not None]
-
-    def _with(self, further: Mapping[str, float]) -> Forecast | None:
-        """Forecast of the run's first target with further ones; None without predictions of one of them."""
+    def with_further(self, budget: ErrorBudget, further: Mapping[str, float]) -> Forecast | None:
+        """Forecast of the run with further targets; None without predictions of one of them."""
         design = self.plan.design
         counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
         if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
             return None
         others = {name: design.means[name] for name in sorted(counters)}
-        return self._forecast(design, self._budget(further), others=others, further=targets_text(further))
+        return self.forecast(design, replace(budget, further=further), others=others, further=targets_text(further))
 
-    def with_ranges(self) -> list[Forecast]:
-        """Forecast of the run with its targets on ranges; an empty list without such targets."""
-        config, targets = self.config, targets_of_ranges(self.config)
-        if not targets or config.error_budget.further:
-            return []
-        ranges = ranges_for(config.ranges, self.program, silent)
-        check_range_targets(config, self.policy, ranges)
-        return [self._forecast(self.plan.design, self._budget(), ranges=ranges, further=targets_text(targets))]
-
-    def _budget(self, further: Mapping[str, float] | None = None) -> ErrorBudget:
-        """The error budget of the run, with some of its further targets."""
-        return replace(self.policy.budget_for(self.config), counter="cycles", further=further or {})
-
-    def _forecast(
+    def forecast(
         self,
         design: Design | AssistedDesign,
         budget: ErrorBudget,
@@ -189,7 +170,7 @@ class _PlannedRun:
             unseen_kernel=self.plan.name_of_unit(unseen) or "" if len(undrawn) else "",
         )
 
-    def prices(self, least: Forecast) -> dict[str, list[int]]:
+    def prices(self, least: Forecast, budget: ErrorBudget) -> dict[str, list[int]]:
         """Launches for the error budget in cycles and in one more counter, the 80 % range, for PRICED that the model predicts.
 
         Each is the forecast of a run with this further target, but neither below the run's first pass nor below `least`, the
@@ -198,8 +179,10 @@ class _PlannedRun:
         if self.program.size > MOST_PRICED or simulator_of(self.program.traces).cores is not None:
             return {}
         wanted = self.config.error_budget
-        each = [(name, self._with({name: wanted.relative_error})) for name in PRICED if name not in wanted.further]
-        first = len(Engine(self.plan.design, self._budget()).drawn())
+        each = [
+            (name, self.with_further(budget, {name: wanted.relative_error})) for name in PRICED if name not in wanted.further
+        ]
+        first = len(Engine(self.plan.design, budget).drawn())
         return {
             name: [max(one.launches, least.launches, first), max(one.most_launches, least.most_launches)]
             for name, one in each
@@ -276,7 +259,7 @@ def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))
 
 
-def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
+def _amounts(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
     """float64 [N], positive: cycles, time or instructions of each launch, and their name."""
     if isinstance(plan.design, AssistedDesign):
         cycles = plan.design.known["cycles"]

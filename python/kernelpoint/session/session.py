@@ -257,7 +257,10 @@ class Session(Calls):
 
     def launch_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch; None if its trace was not read."""
-        return self.loop.kernel_name(process, self._index(process, index))
+        loop = self.loop
+        if loop.orders is loop.online:
+            return None
+        return loop.plan.name_of_unit(loop.sample.launch(process, self._index(process, index)).unit)
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 
@@ -309,7 +312,8 @@ class TimeSaved:
 
     Attributes:
         begun: time of the clock when the run opened; 0 in a simulator's process, all of whose time belongs to the run.
-        known: for a run that other processes simulated: seconds of a full run, and seconds spent; else None.
+        times: seconds of a full run, and seconds spent, once they are measured; a run that other processes simulated gets them
+            from its coordinator.
         is_least: True if the constant launch latency was not simulated, so that the stated time of a full run is a lower limit.
 
     >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
@@ -324,7 +328,7 @@ class TimeSaved:
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
         self._clock = clock
         self.begun = clock()
-        self.known: tuple[float, float] | None = None
+        self.times: tuple[float, float] | None = None
         self.is_least = False
         self._since: float | None = None
         self._elsewhere = 0.0
@@ -365,28 +369,28 @@ class TimeSaved:
             weights: function that returns w for a list of launches, each a pair of process and index.
             total_cycles: C.
         """
-        if self.known is not None or not self._took:
+        if self.times is not None or not self._took:
             return
         seconds, cycles = np.array(list(self._took.values())).T
         standing = np.asarray(weights(list(self._took)), dtype=float)
         if seconds.sum() >= LEAST_SECONDS and (standing * cycles).sum() > 0.0:
             full = float((standing * seconds).sum() / (standing * cycles).sum() * total_cycles)
-            self.known = full, self._clock() - self.begun + self._elsewhere
+            self.times = full, self._clock() - self.begun + self._elsewhere
 
     @property
     def seconds(self) -> float | None:
         """Processor seconds saved against a full run; None if unknown, or if a full run would cost about the same."""
-        if self.known is None:
+        if self.times is None:
             return None
-        full, spent = self.known
+        full, spent = self.times
         return full - spent if full - spent >= max(LEAST_SECONDS, LEAST_SHARE * full) else None
 
     def sentence(self) -> str | None:
         """Sentence on the time saved; None if `seconds` is None."""
         saved = self.seconds
-        if self.known is None or saved is None:
+        if self.times is None or saved is None:
             return None
-        full, spent = (duration(value) for value in self.known)
+        full, spent = (duration(value) for value in self.times)
         if self.is_least:
             text = "a full run, which simulates launch latency too, would take more than"
             return f"at least {duration(saved)} of processor time saved: {text} {full}, this one took {spent}"
