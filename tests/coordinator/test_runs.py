@@ -151,7 +151,7 @@ def is_alive(pid: int) -> bool:
 def test_a_stopped_simulator_is_told_and_goes_on(bench, monkeypatch):
     monkeypatch.setattr("kernelpoint.coordinator.simulator.SECONDS_SILENT", 0.4)
     said: list[str] = []
-    simulator = Simulator(bench.sampled(), str(bench.folder), tell=said.append)
+    simulator = Simulator(bench.sampled(), str(bench.folder), say=said.append)
     try:
         os.kill(simulator.pid, signal.SIGSTOP)
         threading.Timer(2.0, os.kill, (simulator.pid, signal.SIGCONT)).start()

@@ -186,7 +186,7 @@ def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Log, ove
     begun, lines = time.monotonic(), 0
     while not over.wait(SECONDS_BETWEEN_LOOKS):
         workers = -1
-        with contextlib.suppress(Exception):  # the scheduler is lost, which whoever waits for a task is told
+        with contextlib.suppress(Exception):  # the scheduler is lost, which an error says where a task is waited for
             workers = count()
         waited = time.monotonic() - begun
         if workers > 0 and lines:

@@ -27,7 +27,7 @@ from kernelpoint.session.worker import (
 )
 
 SECONDS_TO_BEGIN = 300.0
-SECONDS_SILENT = 12 * SECONDS_BETWEEN_BEATS  # without a heartbeat until that is told
+SECONDS_SILENT = 12 * SECONDS_BETWEEN_BEATS  # without a heartbeat until a line says so
 LINES_KEPT = 20
 LONGEST_LINE = 500
 KILLED = {n for kill in (signal.SIGKILL, signal.SIGTERM) for n in (-kill, 128 + kill)}  # a shell around it adds 128
@@ -77,7 +77,7 @@ class Simulator:
         command: command line, KernelPoint's option included.
         folder: working directory.
         environment: environment variables to add.
-        tell: function that receives a line when the simulator is paused or continues.
+        say: function that receives a line when the simulator is paused or continues.
 
     Attributes:
         hello: message with which the simulator describes itself.
@@ -89,9 +89,9 @@ class Simulator:
     """
 
     def __init__(
-        self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None, tell: Log = silent
+        self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None, say: Log = silent
     ) -> None:
-        begun, self._tell = time.monotonic(), tell
+        begun, self._say = time.monotonic(), say
         chains, self._to = map(above_streams, os.pipe())
         self._from, answers = map(above_streams, os.pipe())
         try:
@@ -168,13 +168,13 @@ class Simulator:
                 self._unread += part
                 heard = time.monotonic()
                 if is_silent:
-                    self._tell(f"the simulator (process {self._process.pid}) goes on")
+                    self._say(f"the simulator (process {self._process.pid}) goes on")
                 is_silent = False
             elif time.monotonic() >= deadline:
                 raise self._ended()
             elif not is_silent and hasattr(self, "hello") and time.monotonic() - heard >= SECONDS_SILENT:
                 is_silent = True
-                self._tell(
+                self._say(
                     f"the simulator (process {self._process.pid}) gives no sign of life since {SECONDS_SILENT:.0f} s: it is "
                     "stopped, or hangs"
                 )

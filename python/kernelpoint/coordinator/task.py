@@ -123,7 +123,7 @@ def _simulator(work: Work, report: Report) -> Simulator:
     if work.kernelpoint != __version__:
         raise Refused(f"KernelPoint {__version__} is installed here, {work.kernelpoint} where the run was started")
     try:
-        simulator = Simulator(work.command, work.folder, tell=_tell_coordinator)
+        simulator = Simulator(work.command, work.folder, say=_say_to_coordinator)
     except OSError as error:
         raise Refused(f"cannot start {work.command[0]} in {work.folder}: {error.strerror}") from None
     except SimulatorEnded as error:
@@ -139,7 +139,7 @@ def _simulator(work: Work, report: Report) -> Simulator:
     return simulator
 
 
-def _tell_coordinator(line: str) -> None:
+def _say_to_coordinator(line: str) -> None:
     """Send a line to the coordinator while a task goes on; nothing where no Dask worker runs it."""
     from distributed import get_worker
 

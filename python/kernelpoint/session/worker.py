@@ -60,8 +60,8 @@ PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when the thr
 
 @dataclass(frozen=True)
 class Hello:
-    """Message with which a worker's simulator introduces itself to the coordinator: description of the simulator, KernelPoint's
-    version, process id, and seconds since its start.
+    """Message with which a worker's simulator introduces itself to the coordinator: KernelPoint's version, process id, and
+    description of the simulator.
     """
 
     kernelpoint: str
