@@ -249,11 +249,11 @@ def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
         design = people.design(budget, seed)
         setup = Setup(config, host, load_policy(config.policy), budget, "regression", Plan(Program(counts), design, {}))
         rehearsed = rehearse(setup, made_up(targets, design.labels, seed))
-        launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
-        cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
-        ranges = [ranged(first, max(first, second)) for first, second, _ in (launches, cost)]
-        within = [low <= taken <= high for (low, high), (*_, taken) in zip(ranges, (launches, cost), strict=True)]
-        return *within, launches[2] / launches[0], cost[2] / cost[0], *ranges[0], launches[2]
+        launches = [float(len(units)) for units in rehearsed]
+        cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed]
+        ranges, taken = [ranged(launches), ranged(cost)], (float(len(run.engine.drawn())), run.spent)
+        within = [low <= took <= high for (low, high), took in zip(ranges, taken, strict=True)]
+        return *within, taken[0] / launches[-2], taken[1] / cost[-2], *ranges[0], taken[0]
 
     yield (), map(numbers_of, range(options.seeds))
 

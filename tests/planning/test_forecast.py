@@ -63,7 +63,7 @@ def test_a_plan_says_what_it_assumes_of_launches_that_nobody_sees(traces):
     assert f"takes {times[0.01]:.2g} times its expected cycles breaks it unseen" in said
 
 
-@pytest.mark.parametrize(("workload", "sizes"), [("iterative-solver", {"rows": [1024, 2048]}), ("transformer-decode", {})])
+@pytest.mark.parametrize(("workload", "sizes"), [("iterative-solver", {"rows": [1024, 2048]}), ("cnn-inference", {})])
 def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of_two(workload, sizes, tmp_path):
     traces, of_looser = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes), {}
     for error in (0.05, 0.01):
