@@ -151,20 +151,20 @@ public:
         if (!native) return;
         fprintf(file, "kernelpoint_energy = %.10g\nkernelpoint_energy_half_width = %.10g\n", joules, off);
         fprintf(file, "gpu_tot_avg_power = %.6g\nkernel_avg_power = %.6g\n", power, power);
-        std::string wide, unmet;
+        std::string wide, zero;
         for (size_t i = 0; i < kPowerPartCount; ++i) {
             const kp_estimate* part = find_estimate(m_estimates, energy_counter(i));
             if (part == NULL) continue;
             const std::string label = power_label(i);
             const double watts = part->estimate / seconds;
             const bool is_known = is_known_amount(*part);
-            if (!is_known) (part->simulated > 0 ? wide : unmet) += " " + label;
+            if (!is_known) (part->simulated > 0 ? wide : zero) += " " + label;
             fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i], is_known ? watts : NAN);
             fprintf(file, "kernelpoint_avg_%s_half_width = %.6g\n", label.c_str(),
                     (part->half_width + std::fabs(watts) * late) / seconds);
         }
         if (!wide.empty()) fprintf(file, "kernelpoint: nan, half-width above 25 %%:%s\n", wide.c_str());
-        if (!unmet.empty()) fprintf(file, "kernelpoint: nan, 0 in each simulated launch:%s\n", unmet.c_str());
+        if (!zero.empty()) fprintf(file, "kernelpoint: nan, 0 in each simulated launch:%s\n", zero.c_str());
     }
 
 private:

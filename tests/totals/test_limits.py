@@ -69,6 +69,15 @@ def test_a_limit_is_raised_by_the_replay_error_and_to_what_is_possible_where_tha
     assert off == pytest.approx(plain / 0.8)
 
 
+def test_a_launch_that_may_have_more_than_any_draw_represents_counts_with_all_that_it_may_have():
+    accesses = np.where(np.arange(N) == 611, 1e6, 50.0)
+    misses = np.where(accesses > 50.0, accesses, 0.0)
+    estimates = [
+        limited({"l1_accesses": accesses, "l1_misses": misses}, seed, ["l1_accesses"])["l1_misses"] for seed in range(5)
+    ]
+    assert all(e.half_width == 0.0 or e.simulated > 0.0 or 1e6 <= e.at_most < accesses.sum() for e in estimates)
+
+
 def test_an_estimate_above_its_limit_stays_and_raises_it():
     accesses, misses = np.full(N, 50.0), np.where(np.arange(N) % 50 == 7, 50.0, 0.0)
     for seed in range(5):

@@ -121,9 +121,10 @@ class _Limits:
     def _by_draws(self, name: str, most: np.ndarray) -> float:
         """Limit of a total from the most m_i that each launch may have, and from the y_i that simulated launches have.
 
-        Formula: T = sum y_i of launches that represent only themselves, plus L / sum w_i m_i of the m_i of all others. w_i are
-        the units that draw i represents, L = `largest_amount` of the w_i m_i, of which the draws show sum w_i y_i. T counts as
-        T / (1 - |b| - v), b +- v the replay error, and as no more than sum y_i plus the m_i of launches without a result.
+        Formula: T = sum y_i of launches that represent only themselves, plus the m_i of launches without a result that may have
+        more than any draw represents, plus L / sum w_i m_i of the m_i of all others. w_i are the units that draw i represents,
+        L = `largest_amount` of the w_i m_i, of which the draws show sum w_i y_i. T counts as T / (1 - |b| - v), b +- v the
+        replay error, and as no more than sum y_i plus the m_i of launches without a result.
 
         Model: launches of a cell that may have more have no larger shares y_i / m_i. Nothing is assumed of shares of
         different cells.
@@ -148,6 +149,7 @@ class _Limits:
         inside = np.asarray(self.plan.design.labels) >= 0
         inside[np.setdiff1d(drawn, sampled)] = False
         amounts, alpha = weights * m, 1.0 - self.look.estimates[name].confidence
+        inside &= has | (most <= amounts.max())
         share = largest_amount(amounts, float(weights @ y), alpha) / float(amounts.sum())
         limit = share * float(most[inside].sum()) + float(values[~inside].sum())
         return min(sure, max(limit, float(results.sum())) / rest)
