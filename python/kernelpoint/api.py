@@ -166,8 +166,8 @@ class Plan(plans.Plan):
         """
         if config.selection is not None:
             raise ConfigError(
-                f"selection: got {config.selection!r}; a selection contains its design, so there is nothing to plan: leave the "
-                "key out here, or run with it"
+                f"selection: got {config.selection!r}; a selection already contains its plan, so none can be made: remove "
+                "the key to make a plan, or run with it and without a plan"
             )
         chosen = load_policy(config.policy)
         from kernelpoint.fast_model import stated_by

@@ -105,9 +105,11 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from None
     except _IMPOSSIBLE as error:
-        raise PlanError(f"{path}: {' '.join(str(error).split())[:200]}") from None
+        raise PlanError(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from None
     except _NOT_READABLE as error:
-        raise PlanError(f"{path}: not a readable archive ({' '.join(str(error).split())[:200]})") from None
+        raise PlanError(
+            f"cannot read {path}: damaged, or another kind of file ({' '.join(str(error).split())[:200]})"
+        ) from None
 
 
 def seal(file: BinaryIO) -> int:
@@ -130,10 +132,10 @@ def check_seal(file: BinaryIO) -> None:
     if comment != _COMMENT:
         file.seek(0)
         if (begin := file.read(40))[:2] not in (b"", b"PK"):
-            raise ValueError(f"not a plan, a selection or a pack (it begins {begin!r})")
-        raise ValueError("it does not end with a checksum: cut short, or not written by this version of KernelPoint")
+            raise ValueError(f"the file is not a plan, a selection or a pack (it begins {begin!r})")
+        raise ValueError("the file was cut short, or another version of KernelPoint wrote it: it does not end with a checksum")
     if _checksum(file, size - SEAL_DIGITS) != digits:
-        raise ValueError("its checksum is wrong: it was damaged or changed after it was written")
+        raise ValueError("the file was damaged or changed after it was written: its checksum is wrong; take another copy")
 
 
 def check_directory(file: BinaryIO) -> None:
@@ -143,15 +145,18 @@ def check_directory(file: BinaryIO) -> None:
     size, comment = file.seek(0, io.SEEK_END), len(_COMMENT) + SEAL_DIGITS
     end = _bytes_before(file, size - comment, 22)
     if end[:4] != b"PK\x05\x06" or end[20:] != struct.pack("<H", comment):
-        raise ValueError("it does not end as a zip archive does")
+        raise ValueError("the file is damaged: it does not end as a zip archive does; make it again")
     count, length = struct.unpack("<HL", end[10:16])
     if _bytes_before(file, size - comment - 22, 20)[:4] == b"PK\x06\x07":  # zip64
         record = _bytes_before(file, size - comment - 42, 56)
         if record[:4] != b"PK\x06\x06":
-            raise ValueError("its zip64 record is not where it should be")
+            raise ValueError("the file is damaged: its zip64 record is not where it should be; make it again")
         count, length = max(count, *struct.unpack("<2Q", record[24:40])), struct.unpack("<Q", record[40:48])[0]
     if count > MOST_MEMBERS or length > MOST_DIRECTORY:
-        raise ValueError(f"its directory has {count:,} members in {length:,} bytes; allowed are {MOST_MEMBERS:,}")
+        raise ValueError(
+            f"the archive has a directory of {count:,} members in {length:,} bytes; allowed: at most {MOST_MEMBERS:,} "
+            f"members in {MOST_DIRECTORY:,} bytes"
+        )
 
 
 def _bytes_before(file: BinaryIO, end: int, count: int) -> bytes:
@@ -189,22 +194,23 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with zipfile.ZipFile(file) as archive:
         total, most = sum(entry.file_size for entry in archive.infolist()), FREE_BYTES + MOST_RATIO * size
         if total > most:
-            raise ValueError(f"its arrays claim {total:,} bytes; allowed are {most:,} in a file of {size:,}")
+            raise ValueError(f"the archive claims {total:,} bytes of arrays; allowed: {most:,} for a file of {size:,} bytes")
         for entry in archive.infolist():
             if entry.compress_type not in _METHODS:
                 raise ValueError(
-                    f"its member {entry.filename[:80]!r} uses a compression that KernelPoint does not write; "
-                    f"make the archive again"
+                    f"the archive's member {entry.filename[:80]!r} uses a compression that KernelPoint does not write; make "
+                    "the archive again"
                 )
             if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
                 raise ValueError(
-                    f"its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, which do not fit into it"
+                    f"the archive is damaged: its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, more than "
+                    "its compressed data can hold"
                 )
             with archive.open(entry) as member:
                 arrays[entry.filename.removesuffix(".npy")] = _array(member, entry.file_size)
     about = json.loads(arrays.pop(_ABOUT).tobytes())
     if not isinstance(about, dict):
-        raise ValueError("it does not name its content")
+        raise ValueError("the archive does not say what it contains")
     return about, arrays
 
 
@@ -214,21 +220,21 @@ def _array(member: Any, size: int) -> np.ndarray:
 
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"an array of format {version}; expected 1.0 or 2.0")
+        raise ValueError(f"the archive has an array of format version {version}; allowed: 1.0 or 2.0")
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, fortran, dtype = read_header(member)
     except (SyntaxError, TokenError, ValueError, TypeError, LookupError, RecursionError):  # NumPy parses it as Python
-        raise ValueError("an array whose header cannot be read") from None
+        raise ValueError("the archive is damaged: the header of an array cannot be read") from None
     expected = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or fortran or expected != size - member.tell():
-        raise ValueError(f"an array of {shape} {dtype} does not fit its {size - member.tell():,} bytes")
+        raise ValueError(f"the archive is damaged: an array of {shape} {dtype} does not fit its {size - member.tell():,} bytes")
     array = np.empty(shape, dtype)
     unread = array.reshape(-1).view(np.uint8).data if expected else memoryview(b"")
     while len(unread):
         got = member.readinto(unread[:_BLOCK])
         if not got:
-            raise EOFError("an array ends early")
+            raise EOFError("the archive is damaged: an array ends early")
         unread = unread[got:]
     member.read()  # up to its end, where zip's own checksum is compared
     return array

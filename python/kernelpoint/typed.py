@@ -165,7 +165,7 @@ def _tuple_of(kinds: tuple[Any, ...], make: Callable[..., Any]) -> Read:
 
     def read(value: Any) -> Any:
         if type(value) is not list or len(value) != len(reads):
-            raise Mismatch(f"expected a list of {len(reads)}", value)
+            raise Mismatch(f"expected a list of {len(reads)} values", value)
         return make(*(of_item(item) for of_item, item in zip(reads, value, strict=True)))
 
     return read

@@ -38,7 +38,7 @@ PROFILES = {
     "profiles/kineto_overlap_same_stream.json": (REFUSED, {"overlapping-durations"}),
     "profiles/kineto_plain.json": (SOUND, set()),
     "profiles/kineto_ts0_dur0.json": (REFUSED, {"zero-durations"}),
-    "profiles/kineto_two_gpus.json": (REFUSED, "launches of GPUs 0, 1"),
+    "profiles/kineto_two_gpus.json": (REFUSED, "launches of several GPUs, 0, 1"),
     "profiles/ncu_details.csv": (SOUND, set()),
     "profiles/nsys_graph_blocks.sqlite": (REFUSED, {"graph-blocks"}),
     "profiles/nsys_graph_replays.sqlite": (NAMED, {"graph-replays"}),

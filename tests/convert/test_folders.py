@@ -130,7 +130,7 @@ def test_a_folder_with_something_else_is_refused(five, tmp_path):
 
 @pytest.mark.parametrize("level", [0, 10])
 def test_a_level_that_gzip_lacks_is_refused(five, tmp_path, level):
-    with pytest.raises(TraceError, match=f"level of compression is {level}; allowed: 1 to 9"):
+    with pytest.raises(TraceError, match=f"level: got {level}; allowed: compression levels 1 to 9"):
         convert_to_macsim(five, tmp_path / "out", level=level)
 
 
@@ -164,4 +164,4 @@ def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_pat
     command[-1] = tmp_path / "again"
     assert "before running MacSim: ulimit -n 33" in run_command(*command).stdout
     refused = run_command(*command, "--to", "gem5")
-    assert refused.returncode == 1 and "--to: 'gem5' is not known; allowed: macsim" in refused.stderr
+    assert refused.returncode == 1 and "--to: got 'gem5'; allowed: macsim" in refused.stderr

@@ -84,7 +84,7 @@ def test_jobs_some_of_which_cannot_be_submitted_are_said_and_the_others_used(slu
 
 
 def test_how_many_jobs_has_to_be_said(slurm):
-    with pytest.raises(ConfigError, match=r"how many workers to start there\? give --workers N"):
+    with pytest.raises(ConfigError, match=r"is missing; give --workers N"):
         dask_pool.open_pool(None, slurm("true"), 0, print)
 
 

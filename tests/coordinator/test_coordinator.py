@@ -113,7 +113,7 @@ def test_a_chain_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_t
 def test_a_machine_that_is_not_fit_ends_the_run_with_its_name_and_the_reason(gpu):
     pool = FakePool(gpu)
     pool.next_report = lambda seconds: (1, Report((), refusal="another build of the simulator", node="n7"))
-    with pytest.raises(SessionError, match="n7: another build of the simulator; put that right and start the same"):
+    with pytest.raises(SessionError, match="n7: another build of the simulator; correct that and start the same"):
         gpu.spread(RANDOM, pool)
 
 
@@ -187,9 +187,9 @@ def test_outcomes_of_another_run_of_the_same_name_are_not_taken(tmp_path):
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"executes": True, "state_lines": 64}, "runs every launch that is not simulated functionally"),
-        ({}, "does not restore the state that earlier launches leave"),
-        ({"concurrent": True, "state_lines": 64}, "runs launches side by side"),
+        ({"executes": True, "state_lines": 64}, "executes even skipped launches"),
+        ({}, "cannot restore the state"),
+        ({"concurrent": True, "state_lines": 64}, "runs several applications or launches"),
     ],
 )
 def test_a_simulator_whose_launches_depend_on_each_other_is_refused(more, reason):

@@ -189,7 +189,7 @@ def test_a_simulator_ends_with_a_coordinator_that_is_killed_even_if_it_is_stoppe
 @pytest.mark.parametrize(
     ("yaml", "message"),
     [
-        ("policy: all", "policy: got 'all'; a full run"),
+        ("policy: all", "policy: got 'all'; `kernelpoint run` cannot divide a full run"),
         ("policy: kernelpoint\nclusters: online", "needs the list of launches before the run"),
         ("policy: nosuch", "policy: got 'nosuch'"),
     ],
@@ -203,7 +203,7 @@ def test_runs_that_cannot_be_spread_are_refused_before_anything_is_simulated(ben
 def test_a_simulator_that_is_missing_or_refuses_its_options_is_one_message(bench):
     with pytest.raises(ConfigError, match="absent-sim: no such program"):
         run(["absent-sim"], str(bench.config), lambda memory: None, print)
-    with pytest.raises(HostError, match=r"(?s)exit status 1 before it could simulate.*nosuch.yaml: cannot"):
+    with pytest.raises(HostError, match=r"(?s)exit status 1 before it called KernelPoint.*nosuch.yaml: cannot"):
         run([*bench.command(gpu="nosuch.yaml")], str(bench.config), lambda memory: None, print)
 
 
@@ -263,7 +263,7 @@ CHAIN = (Order(0, 5, 1),)
     ("changes", "refusal"),
     [
         ({"host": {"config_hash": "other"}}, "another build or configuration of the simulator: config_hash is "),
-        ({"kernelpoint": "9.9"}, "is installed here, 9.9 where the run was started"),
+        ({"kernelpoint": "9.9"}, "install 9.9, with which the run began"),
         ({"command": ("/absent/sim",)}, "cannot start /absent/sim in .*: No such file"),
         ({"outcomes": "/dev/full"}, r"cannot write /dev/full/.*\.jsonl"),
         ({"outcomes": "/absent"}, r"cannot write /absent/.*\.jsonl: No such file"),

@@ -60,7 +60,7 @@ def test_a_grid_that_is_none_or_stands_for_more_than_it_shows_is_refused(tmp_pat
 
 
 def test_a_command_without_a_place_for_the_configuration_is_refused():
-    with pytest.raises(ConfigError, match=r"has no {}; put it where the configuration's file goes"):
+    with pytest.raises(ConfigError, match=r"has no {}; write it where"):
         sweep_configs(["sim", "-config", "x"], ["a.config", "b.config"])
 
 

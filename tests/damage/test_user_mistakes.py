@@ -99,7 +99,7 @@ def test_a_launch_far_behind_all_that_came_is_refused_before_anything_is_allocat
     (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: kernelpoint\njournal: {tmp_path}/run.kpjournal\n")
     session = boundary.open(str(tmp_path / "kernelpoint.yaml"), {"simulator": "test"}, lambda line: None)
     for index in (2**40, 2**63, 2**64 - 3):
-        with pytest.raises(HostError, match="launch indices count launches in program order, and 0 have come"):
+        with pytest.raises(HostError, match="launches are numbered from 0 in program order, and 0 have come so far"):
             session.on_launch(0, index, None)
     assert session.on_launch(0, 5, None)[0] == 1  # the first pass reads launches and skips them
     session.journal.close()

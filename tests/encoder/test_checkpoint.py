@@ -95,7 +95,7 @@ def test_tensors_of_the_wrong_shape_are_refused_by_name(saved):
     weights = load_file(saved)
     weights["norms.0.bias"] = np.zeros(7, np.float32)
     write_checkpoint(saved, weights, {"num_bases": 4, "dropout": 0.1}, {})
-    message = re.escape("tensor 'norms.0.bias' has shape (7,), the encoder has (128,)")
+    message = re.escape("tensor 'norms.0.bias' has shape (7,), expected (128,)")
     with pytest.raises(PlanError, match=message):
         load_encoder(read_checkpoint(saved))
 

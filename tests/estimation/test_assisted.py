@@ -234,7 +234,7 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
     [
         ({"u": np.full(3, 0.5)}, "has length 3"),
         ({"u": np.full(600, 1.0)}, r"\[0, 1\)"),
-        ({"predictions": {}}, "there are none"),
+        ({"predictions": {}}, "design.predictions is empty"),
         ({"predictions": {"cycles": np.full(600, -1.0)}}, "from 0 to 1e60"),
         ({"predictions": {"cycles": np.full(600, 1e308)}}, "from 0 to 1e60"),
         ({"assume": "kind"}, "assume: 'kind' is not allowed"),

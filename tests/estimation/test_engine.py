@@ -113,9 +113,9 @@ def test_ratios_and_other_counters_come_with_bounds_of_their_own():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e: e.record(400, ("cycles",), [1.0]), "unit 400 is not in the population of 400"),
+        (lambda e: e.record(400, ("cycles",), [1.0]), "result of launch 400; allowed: 0 to 399"),
         (lambda e: [e.record(0, ("cycles",), [1.0]) for _ in range(2)], "unit 0: a second result"),
-        (lambda e: e.record(0, ("cycles",), [math.nan]), "not all finite"),
+        (lambda e: e.record(0, ("cycles",), [math.nan]), "allowed: finite numbers"),
         (lambda e: [e.record(i, (n,), [1.0]) for i, n in enumerate(("cycles", "time"))], "unit 1: counters"),
         (lambda e: e.record(-1, ("cycles",), [1.0]), "unit -1 is not"),
     ],
@@ -139,7 +139,7 @@ def test_a_counter_that_the_host_does_not_report_is_refused_by_name():
         ({"u": np.full(3, 0.5)}, "design.u has length 3"),
         ({"u": np.full(400, 1.0)}, r"\[0, 1\)"),
         ({"first_sizes": np.ones(2, np.int64)}, "allowed: -1 to 1"),
-        ({"chosen": np.array([0])}, "has no unit of stratum"),
+        ({"chosen": np.array([0])}, "has no launch of stratum"),
     ],
 )
 def test_designs_that_cannot_be_are_refused(change, message):

@@ -126,7 +126,7 @@ def test_a_target_that_makes_no_sense_is_refused_by_name(further, message):
 def test_a_target_that_no_result_has_is_refused_by_name():
     engine = assisted(0, ErrorBudget(0.01, further={"writes": 0.1}))
     engine.record_many(engine.wanted(), COUNTERS, TRUTH[engine.wanted()])
-    with pytest.raises(ConfigError, match="'writes' is not reported"):
+    with pytest.raises(ConfigError, match="does not report 'writes'"):
         engine.look()
 
 

@@ -112,7 +112,7 @@ def test_every_edit_changes_the_version_of_the_code(tmp_path, file):
         (["--policies", "simpoint"], "allowed: all"),
         (["--budgets", "0.05,2"], "between 0 and 1"),
         (["-w", "absent.csv"], "absent.csv cannot be read"),
-        (["-o", __file__], "allowed: a folder that can be made"),
+        (["-o", __file__], "cannot make the folder"),
     ],
 )
 def test_what_cannot_be_is_refused_with_one_message(truth_file, arguments, message):
@@ -127,7 +127,7 @@ def test_a_policy_or_budget_named_twice_is_run_once(truth_file, tmp_path):
 
 
 def test_two_workloads_of_one_name_are_refused(truth_file):
-    assert "give each its own name" in refusal_of("compare", "-w", truth_file, "-w", truth_file)
+    assert "give each another one" in refusal_of("compare", "-w", truth_file, "-w", truth_file)
 
 
 def test_methods_choose_under_one_configuration_and_are_judged_under_another(tmp_path):

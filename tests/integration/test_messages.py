@@ -20,7 +20,7 @@ def refused(tmp_path, monkeypatch):
 def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
     (tmp_path / "kernel-1.traceg").write_text("-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n")
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
-    assert "none of the 1 launches can be read" in refused("plan", "--clusters", "kernelslist.g")
+    assert "none of the 1 traces can be read" in refused("plan", "--clusters", "kernelslist.g")
 
 
 MARKUP = "a[/x].kpjournal"  # rich would take [/x] for a closing tag
@@ -50,7 +50,7 @@ def _list_in(name, bench):
 
 def test_a_run_without_dashes_before_the_simulator_is_told_where_they_go(refused):
     message = refused("run", "-c", "kernelpoint.yaml", "accel-sim.out", "-trace", "kernelslist.g")
-    assert "no -- in the command" in message and "-- accel-sim.out" in message
+    assert "the command has no --" in message and "-- accel-sim.out" in message
 
 
 def test_a_list_of_traces_is_no_census(refused, tmp_path):

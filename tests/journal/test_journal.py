@@ -182,12 +182,12 @@ def test_a_strange_line_is_an_error_with_its_number(path, damage):
     [
         ({"launch": None}, "a record 'outcome' whose 'launch' is None"),
         ({"launch": -1}, "a record 'outcome' whose 'launch' is -1"),
-        ({"launch": 9}, "launch 9 of process 0; the run has"),
-        ({"process": 1}, "launch 4 of process 1; the run has"),
+        ({"launch": 9}, "launch 9 of process 0 does not exist"),
+        ({"process": 1}, "launch 4 of process 1 does not exist"),
         ({"launch": 3}, "a second result of launch 3"),
         ({"counters": {"cycles": "many"}}, "a record 'outcome' whose 'counters.cycles' is 'many'"),
         ({"counters": {"cycles": float("nan")}}, "a record 'outcome' whose .counters.cycles. is nan"),
-        ({"counters": {"reads": 1.0}}, r"a result with the counters \['reads'\]"),
+        ({"counters": {"reads": 1.0}}, r"one result has counters \['reads'\]"),
         ({"colour": 1}, "a record 'outcome' whose 'colour' is 1"),
         ({"type": "dream"}, "expected a record of a known type"),
         ({"type": ["run"]}, "expected a record of a known type"),
@@ -405,7 +405,7 @@ def test_zeros_that_take_no_room_behind_a_journal_are_not_read(path):
 def test_a_sparse_file_that_is_no_journal_is_refused_at_once(path):
     path.touch()
     os.truncate(path, 8 << 30)
-    with pytest.raises(JournalError, match="contains no record"):
+    with pytest.raises(JournalError, match="the journal is empty"):
         read_records(path)
 
 

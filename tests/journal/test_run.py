@@ -96,7 +96,7 @@ def test_a_population_takes_the_place_of_the_first_record(tmp_path):
 def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):
     run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
     assert run.setting("error_budget.counter") == "cycles" and run.policy == "random"
-    with pytest.raises(JournalError, match="config lacks 'seed'"):
+    with pytest.raises(JournalError, match="its configuration lacks 'seed'"):
         run.setting("seed")
 
 

@@ -170,7 +170,7 @@ def test_the_report_reads_an_online_run(host):
 @pytest.mark.parametrize(
     ("yaml", "policy", "message"),
     [
-        ("clusters: online", "random", "policy random needs all launches before the run"),
+        ("clusters: online", "random", "policy random needs all launches beforehand"),
         ("clusters: online\nplan: a.kpplan", "kernelpoint", "plan: got 'a.kpplan'"),
         ("clusters: online\nprofile: a.csv", "kernelpoint", "profile: got 'a.csv'"),
         ("clusters: sometimes", "kernelpoint", "clusters"),
@@ -213,7 +213,7 @@ def test_several_applications_are_walked_together(host):
 
 
 def test_several_applications_of_unknown_length_are_refused(host):
-    with pytest.raises(ConfigError, match="number of launches of each process"):
+    with pytest.raises(ConfigError, match="has to state launch_counts"):
         host.open(LOOSE, process_count=2, list_paths=[None, None], launch_counts=[60, 0])
 
 

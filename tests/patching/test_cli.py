@@ -63,7 +63,7 @@ def test_macsim_is_patched_checked_and_reverted_by_the_same_command(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments, reason",
-    [(["gem5", "."], "allowed: accelsim, macsim"), (["accelsim", ".", "--check", "--revert"], "allowed: one of them")],
+    [(["gem5", "."], "allowed: accelsim, macsim"), (["accelsim", ".", "--check", "--revert"], "give only one of them")],
 )
 def test_wrong_arguments_are_one_message(arguments, reason):
     code, text = patch(*arguments)

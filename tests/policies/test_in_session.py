@@ -66,7 +66,7 @@ def test_every_policy_runs_behind_the_abi(tmp_path, traces, profile, policy):
 
 @pytest.mark.parametrize("policy", ["stem", "allegro"])
 def test_a_policy_that_needs_a_profile_says_so_before_the_run(tmp_path, traces, policy):
-    with pytest.raises(PolicyError, match=f"{policy} plans from times or counters .* with `profile:`"):
+    with pytest.raises(PolicyError, match=f"{policy} plans from the time or counters .* with `profile:`"):
         open_session(tmp_path, traces, policy)
 
 

@@ -79,7 +79,7 @@ def test_other_units_of_nsys_give_the_same_nanoseconds(tmp_path, unit, factor):
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
-    [(",Name", ",Kernel", "without the column 'name'"), ("\n1000,", "\n10000000000000000000000,", "beyond 64 bits")],
+    [(",Name", ",Kernel", "lacks the column 'name'"), ("\n1000,", "\n10000000000000000000000,", "needs more than 64 bits")],
 )
 def test_an_nsys_trace_that_lacks_a_column_or_holds_nonsense_is_refused(tmp_path, old, new, message):
     path = tmp_path / "trace.csv"
@@ -113,7 +113,7 @@ def test_the_sqlite_export_gives_mangled_names_where_it_has_them(tmp_path):
 def test_launches_of_two_gpus_are_refused_until_one_is_named(tmp_path):
     rows = [(10 * d, 10 * d + 5, d, 7, d, 3, None, 1, 1, 1, 64, 1, 1, 24, 0, 0) for d in (0, 1)]
     path = database(tmp_path, rows)
-    with pytest.raises(ProfileError, match="launches of GPUs 0, 1"):
+    with pytest.raises(ProfileError, match="launches of several GPUs, 0, 1"):
         read_profile(path)
     assert read_profile(path, device=1).start.tolist() == [10]
     with pytest.raises(ProfileError, match="no launch of GPU 5"):
@@ -165,7 +165,7 @@ def test_the_page_of_ncu_with_a_row_for_each_metric_gives_the_same_launches(tmp_
 def test_a_page_of_ncu_whose_metrics_have_no_column_of_values_is_refused(tmp_path):
     path = tmp_path / "details.csv"
     path.write_text('"ID","Process ID","Kernel Name","Metric Name","Metric Unit"\n"0","1","k","Duration","us"\n')
-    with pytest.raises(ProfileError, match=r"the header has 'metric name' without 'metric value'"):
+    with pytest.raises(ProfileError, match=r"has the column 'metric name', but not 'metric value'"):
         read_profile(path)
 
 
@@ -233,7 +233,7 @@ def test_a_long_trace_is_read_in_little_memory():
         ('"args": {"registers per thread": null, "shared memory": "many"}', 1),
         ('"args": {"grid": [1, 2, 3, 4]}', "up to three sizes"),
         ('"name": null', "no name"),
-        ('"ts": "soon"', "needs numbers ts and dur"),
+        ('"ts": "soon"', "expected numbers ts and dur"),
     ],
 )
 def test_a_kernel_of_a_pytorch_trace_with_odd_fields_is_read_or_refused(tmp_path, field, outcome):

@@ -91,12 +91,12 @@ def test_equal_signatures_are_equal_launches(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (UNIFORM.replace("16x2x1", "16xtwo"), r":2: expected up to three sizes"),
+        (UNIFORM.replace("16x2x1", "16xtwo"), r":2: expected a shape of up to three sizes"),
         (UNIFORM.replace(",10,", ",ten,"), r":3: expected a number, got 'ten'"),
-        (UNIFORM + "4,a,1x1x1\n", r":6: 3 fields, the header has 10"),
+        (UNIFORM + "4,a,1x1x1\n", r":6: this row has 3 fields, its header 10"),
         ("alpha,beta\n1,2\n", r"no known profile .*'alpha,beta'"),
         ("", "no known profile"),
-        (RESULTS.splitlines()[0] + "\n", "no kernel launch found"),
+        (RESULTS.splitlines()[0] + "\n", "the file has no kernel launch"),
     ],
 )
 def test_damage_is_refused_with_its_line(tmp_path, text, message):

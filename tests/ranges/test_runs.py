@@ -93,7 +93,7 @@ def test_ranges_are_refused_where_nobody_knows_the_launches(tmp_path):
     from kernelpoint.workload.host_info import HostInfo
 
     config = parse_config({"version": 1, "policy": "kernelpoint", "ranges": "names"})
-    with pytest.raises(ConfigError, match="ranges: got 'names', but no list names the launches before this run"):
+    with pytest.raises(ConfigError, match="ranges: got 'names', but this simulator names no trace list"):
         prepare(config, HostInfo("a simulator"), lambda line: None)
 
 

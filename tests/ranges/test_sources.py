@@ -64,10 +64,10 @@ def test_a_table_names_launches_and_leaves_the_others_outside(tmp_path):
         ("6,x", "r.csv:2: launch: got '6'; allowed: 0 to 5"),
         ("-1,x", "r.csv:2: launch: got '-1'"),
         ("1.5,x", "r.csv:2: launch: got '1.5'"),
-        ("1,x\n1,y", "r.csv:3: launch 1 stands here a second time"),
-        ("1,x,y", "r.csv:2: 3 fields, the header has 2"),
-        ("1,", "names no range that contains a launch"),
-        ("", "names no range that contains a launch"),
+        ("1,x\n1,y", "r.csv:3: launch 1 is given a second time"),
+        ("1,x,y", "r.csv:2: this row has 3 fields, the header has 2"),
+        ("1,", "contains a launch of this run"),
+        ("", "contains a launch of this run"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_in_one_line(tmp_path, rows, message):
@@ -154,14 +154,14 @@ def test_an_export_without_nvtx_is_refused(tmp_path):
 
 def test_an_export_of_other_launches_is_refused(tmp_path):
     write_nvtx(tmp_path / "nvtx.sqlite", [("model", -1, 9, 7)])
-    with pytest.raises(ProfileError, match="only 0 of the 4 launches are in this file"):
+    with pytest.raises(ProfileError, match="only 0 of the 4 launches of the run are in this file"):
         of_file(tmp_path / "nvtx.sqlite", launches(("a", "b", "c", "d")))
 
 
 def test_launches_without_names_are_matched_by_their_number(tmp_path):
     write_nvtx(tmp_path / "nvtx.sqlite", [("model", -1, 9, 7)])
     assert of_file(tmp_path / "nvtx.sqlite", launches([""] * 6)) == ["model"] * 6
-    with pytest.raises(ProfileError, match="6 launches; the run has 5"):
+    with pytest.raises(ProfileError, match="has 6 launches, the run 5"):
         of_file(tmp_path / "nvtx.sqlite", launches([""] * 5))
 
 
@@ -243,7 +243,7 @@ def test_names_of_launches_that_describe_themselves_may_hold_a_path():
 
 
 def test_names_need_a_name():
-    with pytest.raises(ProfileError, match="have neither a name nor a trace file"):
+    with pytest.raises(ProfileError, match="have no names and no trace files"):
         of_file("names", launches([""] * 3))
 
 
@@ -266,7 +266,7 @@ def test_copies_of_two_runs_do_not_overlap():
 
 
 def test_kernels_that_never_repeat_are_refused():
-    with pytest.raises(ProfileError, match="no run of kernels of this list repeats itself"):
+    with pytest.raises(ProfileError, match="no sequence of kernels in this list repeats"):
         of_file("detected", launches(("a", "b", "c")))
 
 

@@ -86,9 +86,9 @@ def test_a_run_goes_on_to_a_tighter_budget_of_a_range(host, table):
 @pytest.mark.parametrize(
     "yaml, more, message",
     [
-        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "has not"),
-        ("error_budget: [{range: decode, ipc: 2 %}]", "policy: random", "'ipc', which is a ratio"),
-        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "policy: random", "states a bound"),
+        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "has no range"),
+        ("error_budget: [{range: decode, ipc: 2 %}]", "policy: random", "'ipc' is a ratio"),
+        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "policy: random", "states an error bound"),
     ],
 )
 def test_targets_that_cannot_be_are_refused(host, table, yaml, more, message):

@@ -60,7 +60,7 @@ def test_the_contract_suite_finds_a_policy_that_changes_its_inputs(install):
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ("return Design(", "return dict(", "policy halves: `design` gave .*expected a kernelpoint.estimation.Design"),
+        ("return Design(", "return dict(", "policy halves: `design` returned .*expected a kernelpoint.estimation.Design"),
         (
             "strata=strata",
             "strata=strata.astype(float)",
@@ -69,7 +69,7 @@ def test_the_contract_suite_finds_a_policy_that_changes_its_inputs(install):
         (
             "np.arange(population.size)",
             "np.arange(9)",
-            "policy halves: `design` gave strata of 9 launches; there are 10",
+            "policy halves: `design` returned 9 labels; expected one for each of 10",
         ),
     ],
 )

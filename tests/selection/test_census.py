@@ -54,7 +54,7 @@ def test_a_census_of_macsims_tracer_counts_from_0(tmp_path):
         (
             "kernel-2-ctx_0x5d0",
             "kernel-2-ctx_0x9",
-            "stats_ctx_0x5d0:3: launches of two CUDA contexts, 'ctx_0x5d0' and 'ctx_0x9'",
+            "stats_ctx_0x5d0:3: got a launch of a second CUDA context, 'ctx_0x9' after 'ctx_0x5d0'",
         ),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_profile_of_another_program_is_refused(census, tmp_path):
 def test_a_profile_stands_for_a_census_where_the_tracer_is_named(tmp_path):
     profile = tmp_path / "profile.csv"
     profile.write_text(TIMES)
-    with pytest.raises(ConfigError, match=r"--tracer: .* is not a tracer's census"):
+    with pytest.raises(ConfigError, match="--tracer is missing: "):
         read_census(profile, None, QUIET)
     said = []
     counted = read_census(profile, "macsim", said.append)
@@ -107,5 +107,5 @@ def test_a_profile_stands_for_a_census_where_the_tracer_is_named(tmp_path):
 
 
 def test_a_census_of_another_tracer_than_was_named_is_refused(census):
-    with pytest.raises(ConfigError, match="is a census of accelsim's tracer"):
+    with pytest.raises(ConfigError, match="the tracer of accelsim made"):
         read_census(census, "macsim", QUIET)

@@ -93,9 +93,12 @@ def test_a_trace_of_another_launch_is_refused_by_launch(select, trace, host):
 @pytest.mark.parametrize(
     ("listed", "message"),
     [
-        (lambda numbers: np.delete(numbers, 3), "1 launches of the first pass have no trace: the tracer's numbers"),
-        (lambda numbers: numbers[::-1], r"launch \d+ .* stands after launch \d+; the list has to be in the order"),
-        (lambda numbers: [*numbers, 401], "its number 401 is no launch of the census"),
+        (
+            lambda numbers: np.delete(numbers, 3),
+            "1 launches that have to be simulated first have no trace: the tracer's numbers",
+        ),
+        (lambda numbers: numbers[::-1], r"launch \d+ .* comes after launch \d+; sort the list"),
+        (lambda numbers: [*numbers, 401], "number 401 is not in the tracer's census"),
     ],
 )
 def test_a_list_of_other_launches_than_the_census_says_is_refused(select, trace, host, listed, message):

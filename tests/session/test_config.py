@@ -61,7 +61,7 @@ def test_a_dotted_key_stands_for_the_nested_one():
 
 
 def test_a_key_written_with_a_dot_and_nested_is_refused():
-    with pytest.raises(ConfigError, match=r"error_budget\.bound: this key stands twice"):
+    with pytest.raises(ConfigError, match=r"error_budget\.bound: this key is given twice"):
         parse_config({**GOOD, "error_budget": {"bound": "none"}, "error_budget.bound": "none"})
 
 

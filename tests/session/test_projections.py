@@ -74,10 +74,10 @@ def test_other_policies_want_no_progress(host):
 @pytest.mark.parametrize(
     ("info", "message"),
     [
-        ({}, "policy.project: got True, but this host cannot stop a launch inside; allowed: False"),
+        ({}, "policy.project: got True, but this simulator cannot stop a launch inside; allowed: False"),
         (
             {"can_stop": True, "concurrent": True},
-            "policy.project: got True, but this host lets kernel launches overlap",
+            "policy.project: got True, but this simulator lets kernel launches overlap",
         ),
     ],
 )
@@ -133,7 +133,7 @@ def test_the_answer_to_stop_stays_and_a_host_that_ends_in_time_gives_a_whole_res
 def test_a_stop_that_nobody_asked_for_is_refused(gpu, yaml):
     session = open_(gpu, yaml)
     session.on_launch(0, 0)
-    with pytest.raises(HostError, match="was stopped before its end although the answer was to continue"):
+    with pytest.raises(HostError, match="before its end, although it was to continue"):
         gpu.end(session, 0, True, 6000, 100, 10)
 
 

@@ -28,7 +28,10 @@ def open_run(host, path, count, architectures):
 
 
 def test_an_architecture_that_the_simulator_does_not_know_is_refused_by_trace(host, traces):
-    with pytest.raises(TraceError, match=r"kernel-3\.traceg: its code is for sm_100; this test knows sm_70, sm_90"):
+    with pytest.raises(
+        TraceError,
+        match=r"kernel-3\.traceg: this trace has code for sm_100, which this test cannot simulate .it knows sm_70, sm_90",
+    ):
         open_run(host, traces([70, 90, 100]), 3, ARCHITECTURES)
 
 

@@ -56,14 +56,14 @@ def test_a_list_that_cannot_be_read_at_all_is_refused(tmp_path):
     for n in (1, 2):
         (tmp_path / f"kernel-{n}.traceg").write_text("no trace")
     population = Program((2,), traces=tuple(str(tmp_path / f"kernel-{n}.traceg") for n in (1, 2)))
-    with pytest.raises(TraceError, match="none of the 2 launches can be read; the first: "):
+    with pytest.raises(TraceError, match="none of the 2 traces can be read; the first: "):
         complete(population, frozenset({Need.TRACES}), ENCODER, QUIET)
 
 
 @pytest.mark.parametrize(
     ("needs", "available", "error", "message"),
     [
-        ({Need.PROFILE}, Available(traces=True), PolicyError, "policy: stem plans from times or counters"),
+        ({Need.PROFILE}, Available(traces=True), PolicyError, "policy: stem plans from the time or counters"),
         (
             {Need.TRACES},
             Available(profile(2)),

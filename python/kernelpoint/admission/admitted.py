@@ -46,7 +46,10 @@ def admit(
         kinds = " ".join(f"--accept {finding.kind}" for finding in refused)
         keys = ", ".join(finding.kind for finding in refused)
         lines = "\n".join(finding.sentence() for finding in refused)
-        raise error(f"the input is not admitted\n{lines}\nto go on all the same: {kinds}, or `accept: [{keys}]`")
+        raise error(
+            f"the run is refused, because its input has problems:\n{lines}\nto run all the same, give {kinds}, or "
+            f"`accept: [{keys}]` in the configuration"
+        )
     admitted = []
     for finding in findings:
         accepts = finding.kind in accepted and finding.outcome is not Effect.NAMED
@@ -144,8 +147,9 @@ def admitted_rows(profile: Program, launches: Program, accepted: Collection[str]
         log(f"{profile.source}: {sentence}")
     if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
         raise ProfileError(
-            f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches are in this file; it seems to be "
-            f"of another workload (it has {profile.size:,} launches, the first is {profile.names[0]!r})"
+            f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches of the run are in this "
+            f"file; it seems to be of another workload (it has {profile.size:,} launches, the first is "
+            f"{profile.names[0]!r}); give the file of this workload"
         )
     admit(findings_of(matching), accepted, log, f"{profile.source}: ")
     return matching.rows

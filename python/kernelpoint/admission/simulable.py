@@ -31,9 +31,9 @@ def check_architectures(simulator: str, architectures: Collection[int], program:
     for path, version in _versions(program) if architectures else ():
         if version not in architectures:
             raise TraceError(
-                f"{path}: its code is for sm_{version}; this {simulator} knows "
-                f"{', '.join(f'sm_{v}' for v in sorted(architectures))}, and would end at it without a result: trace on a GPU "
-                "that it knows, or use a version of the simulator that knows this one"
+                f"{path}: this trace has code for sm_{version}, which this {simulator} cannot simulate (it knows "
+                f"{', '.join(f'sm_{v}' for v in sorted(architectures))}): trace on a GPU of one of these architectures, "
+                f"or use a version of the simulator that knows sm_{version}"
             )
 
 

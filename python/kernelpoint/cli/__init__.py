@@ -156,8 +156,8 @@ def _run(name: str, arguments: list[str]) -> None:
         raise ConfigError(_unknown(name))
     if name == "run" and arguments and not {"--", "-h", "--help"} & set(arguments):
         raise ConfigError(
-            "no -- in the command; the simulator's command follows it: kernelpoint run -c kernelpoint.yaml -- accel-sim.out "
-            "-trace LIST ..."
+            "the command has no --; write it before the simulator's command: kernelpoint run -c kernelpoint.yaml -- "
+            "accel-sim.out -trace LIST ..."
         )
     try:
         command(name)(args=arguments, prog_name=f"kernelpoint {name}")

@@ -77,11 +77,11 @@ def compare(
     if runs:
         if len(runs) != 2 or workload:
             given = f"{len(runs)} run{'s' * (len(runs) != 1)}{' and --workload' * bool(workload)}"
-            raise ConfigError(f"got {given}; allowed: two runs, or --workload")
+            raise ConfigError(f"got {given}; give the journals of two runs, or --workload and no run")
         _show_runs(runs[0], runs[1], as_json, output)
         return
     if not workload:
-        raise ConfigError("nothing to compare; allowed: --workload, or the journals of two runs")
+        raise ConfigError("nothing to compare; give the journals of two runs, or --workload")
     if figures is not None:
         require("--figures", "vl_convert")
     console = Console(stderr=True, highlight=False)
@@ -90,14 +90,14 @@ def compare(
         try:
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})") from None
+            raise ConfigError(f"-o: cannot make the folder {str(output)!r}: {error.strerror}; name another folder") from None
     workloads: list[Workload] = []
     for text in workload:
         loaded = load_workload(parse_request(text), communication, console.print)
         for note in loaded.notes:
             console.print(f"{loaded.name}: {note}", soft_wrap=True)
         if loaded.name in [other.name for other in workloads]:
-            raise ConfigError(f"--workload: two are called {loaded.name!r}; give each its own name=")
+            raise ConfigError(f"--workload: two workloads have the name {loaded.name!r}; give each another one with name=NAME")
         workloads.append(loaded)
     progress, total = WorkProgress("comparing", "runs", console.print), len(wanted) * len(workloads)
     results, rows = ResultsFile(output / "rows.jsonl" if output else None), list[Row]()
@@ -129,7 +129,7 @@ def _numbers(text: str) -> list[float]:
     except ValueError:
         values = []
     if not values or not all(0 < value < 1 for value in values):
-        raise ConfigError(f"--budgets: got {text!r}; allowed: numbers between 0 and 1 separated by commas")
+        raise ConfigError(f"--budgets: got {text!r}; allowed: numbers between 0 and 1, separated by commas")
     return list(dict.fromkeys(values))
 
 

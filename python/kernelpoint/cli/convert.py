@@ -28,7 +28,7 @@ def convert(
     """
     targets = {simulator.name: simulator.convert for simulator in simulators() if simulator.convert is not None}
     if to not in targets:
-        raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(targets)}")
+        raise ConfigError(f"--to: got {to!r}; allowed: {', '.join(targets)}")
     console = Console()
     for line in targets[to](traces, output, level, conversion_progress(console.print)):
         console.print(line, soft_wrap=True)

@@ -124,14 +124,14 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
                 console.print(f"   {line.rstrip()}", soft_wrap=True, highlight=False)
     seconds = time.monotonic() - started
     if process.returncode:
-        raise HostError(f"the simulation with policy {policy} ended with code {process.returncode}; see {log}")
+        raise HostError(f"the simulation with policy {policy} ended with exit code {process.returncode}; its output: {log}")
     return Timed(load_run(output / f"{policy}.kpjournal"), seconds)
 
 
 def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
     f, s = full.run.ended(), sampled.run.ended()
     if s.estimate is None or f.estimate is None or s.cycle_speedup is None:
-        raise JournalError(f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal")
+        raise JournalError(f"{sampled.run.path}: this run or the full run ended without an estimate; see the logs beside it")
     truth = FullRun.beside(sampled.run, full.run)
     name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
     bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"

@@ -58,7 +58,7 @@ def expand(
     console = Console(stderr=True)
     check_kinds(accept or (), kinds(), "--accept")
     if (profile is None) == (selection is None):
-        raise ConfigError("--profile: give a profile of the program, or --selection with the selection that was traced")
+        raise ConfigError("give one of --profile (of the program) and --selection (whose launches were traced), not both")
     if profile is None:
         _expand_selection(traces, Selection.load(selection or ""), output)
         return
@@ -69,7 +69,10 @@ def expand(
     admit(repeated.findings(program.source), accept or (), console.print, "")
     traced = repeated.traced[repeated.traced >= 0]
     if not len(traced):
-        raise ConfigError(f"--profile: no launch of {profile} is in {traces}; it seems to be of another program")
+        raise ConfigError(
+            f"--profile: no launch of {profile} is in {traces}; it seems to be of another program: give a profile of "
+            "the program that was traced"
+        )
     path = write_repeated(traces, traced, output)
     Console(soft_wrap=True, highlight=False).print(
         f"{path}: {len(traced):,} launches of {len(np.unique(traced)):,} traces, {repeated.replays:,} replays of graphs"
@@ -105,8 +108,6 @@ def _of_one_process(profile: Program, process: int | None, alike: bool, console:
         other = profile.of_process(number)
         same = other.size == first.size and np.array_equal(*kinds_of(other, first))
         if not same:
-            raise ConfigError(
-                f"--alike: process {number} does not run the launches of process {numbers[0]}; name one with --process"
-            )
+            raise ConfigError(f"--alike: process {number} runs other launches than {numbers[0]}; name one with --process")
     console.print(f"{len(numbers)} processes run the same launches: the list of process {numbers[0]} is taken for all of them")
     return first

@@ -32,7 +32,7 @@ def patch(
     Example: kernelpoint patch accelsim ~/accel-sim-framework
     """
     if check + dry_run + revert > 1:
-        raise PatchError("got more than one of --check, --dry-run and --revert; allowed: one of them")
+        raise PatchError("got more than one of --check, --dry-run and --revert; give only one of them")
     console = Console(highlight=False, soft_wrap=True)
     description = load_description(simulator)
     if check:

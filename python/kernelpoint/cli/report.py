@@ -95,7 +95,7 @@ def report(
         full = load_run(full_run) if full_run else None
     if form is not None:
         if output is None:
-            raise ConfigError(f"--as {form}: no file to write; name one with -o")
+            raise ConfigError(f"--as {form}: the file to write is missing; name one with -o")
         written = EXPORTS.load(form)().write(loaded, output, Options(like, clock, end))
         Console().print(f"{output}: {written}", soft_wrap=True, highlight=False)
         return

@@ -49,9 +49,11 @@ def run(
 
     more, command = _split(command, sys.argv)
     if more and not sweep:
-        raise ConfigError(f"got {more[0]!r} before --; allowed: options; the simulator's command follows --")
+        raise ConfigError(
+            f"got {more[0]!r} before --; allowed there: options of kernelpoint; the simulator's command follows --"
+        )
     if output is not None and not sweep:
-        raise ConfigError("--output: goes with --sweep; `kernelpoint report` writes the page of one run")
+        raise ConfigError("--output: allowed only with --sweep; `kernelpoint report` writes the page of one run")
 
     def opened(memory: int) -> DaskPool:
         from kernelpoint.coordinator.dask_pool import open_pool

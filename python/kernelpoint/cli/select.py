@@ -64,12 +64,15 @@ def select(
     if tracer is not None and tracer not in tracers():
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(tracers())}")
     if profile is not None and len(census) > 1:
-        raise ConfigError("--profile: goes with the census of one CUDA context; call `kernelpoint select` for each")
+        raise ConfigError(
+            f"--profile: got {len(census)} censuses (lists of launches, one for each CUDA context); allowed with a "
+            "profile: one. Call `kernelpoint select` for each"
+        )
     if not math.isfinite(spare):
-        raise ConfigError(f"--spare: got {spare}; allowed: a number from 1")
+        raise ConfigError(f"--spare: got {spare}; allowed: a number of 1 or more")
     stems = [path.stem for path in census]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
-        raise ConfigError(f"{twice[0]}: two censuses have this name, and so would their folders; rename one")
+        raise ConfigError(f"{twice[0]}: two censuses have this name, so their launches would share a folder; rename one file")
     keys = {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": relative_error}}
     settings = load_config(config) if config else parse_config(keys, "options")
     check_kinds(accept or (), kinds(), "--accept")

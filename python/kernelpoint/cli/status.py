@@ -78,7 +78,7 @@ def _all_lines(place: Path) -> list[str]:
     """Text of `kernelpoint file status`: two lines for each journal."""
     journals = sorted(place.rglob("*.kpjournal")) if place.is_dir() else [place]
     if not journals:
-        raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
+        raise ConfigError(f"{place}: neither this folder nor one in it has a journal (.kpjournal); name the folder of a run")
     lines = []
     for path in journals:
         try:

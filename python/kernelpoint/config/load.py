@@ -185,7 +185,7 @@ def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:
         section, _, name = key.partition(".")
         inner = nested.setdefault(section, {})
         if not isinstance(inner, dict) or name in inner:
-            raise ConfigError(f"{source}: {key}: this key stands twice, with a dot and inside {section}")
+            raise ConfigError(f"{source}: {key}: this key is given twice, with a dot and inside {section}; give it once")
         inner[name] = content[key]
     return nested
 

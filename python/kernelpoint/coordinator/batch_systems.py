@@ -153,8 +153,8 @@ def _scheduler_options(options: dict[str, Any]) -> dict[str, Any]:
     if fixed := {"protocol", "security"} & set(scheduler):
         name = min(fixed)
         raise ValueError(
-            f"scheduler-options: {name}: got {scheduler[name]!r}; not allowed: KernelPoint makes tls:// connections with "
-            "certificates of its own"
+            f"scheduler-options: {name}: got {scheduler[name]!r}; remove this option: KernelPoint always uses tls:// "
+            "connections with certificates that it makes"
         )
     return scheduler
 
@@ -168,13 +168,13 @@ def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
     try:
         content = read_yaml(path, "--cluster")
     except ConfigError as error:
-        raise ConfigError(f"{error}; allowed: a file, or an address that begins with {', '.join(SCHEMES)}") from None
+        raise ConfigError(f"{error}; --cluster needs a file, or an address that begins with {', '.join(SCHEMES)}") from None
     sections = content.get("jobqueue") if isinstance(content, dict) else None
     systems = {name: sections[name] for name in sections if name in BATCH_SYSTEMS} if isinstance(sections, dict) else {}
     if len(systems) != 1 or not isinstance(next(iter(systems.values())), dict):
         raise ConfigError(
-            f"--cluster {path}: expected `jobqueue:` with the options of one of {', '.join(BATCH_SYSTEMS)}, as dask-jobqueue "
-            "reads them"
+            f"--cluster {path}: expected `jobqueue:` with the options of one of {', '.join(BATCH_SYSTEMS)}, in the "
+            "format of dask-jobqueue"
         )
     return next(iter(systems.items()))
 

@@ -80,9 +80,12 @@ class DaskPool:
         try:
             self._client = distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"--cluster {self._where}: no scheduler answers there ({error})") from None
+            raise ConfigError(f"--cluster {self._where}: no Dask scheduler answers ({error}); start one there") from None
         except (TypeError, RuntimeError) as error:  # Dask's words where certificates are missing or have to be there
-            raise ConfigError(f"--cluster {self._where}: {error}; tls:// needs Dask's distributed.comm.tls") from None
+            raise ConfigError(
+                f"--cluster {self._where}: {error}; an address with tls:// needs certificates: name them in Dask's "
+                "configuration (distributed.comm.tls)"
+            ) from None
         self._done = distributed.as_completed(loop=self._client.loop)
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
@@ -202,7 +205,10 @@ def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> An
     """Run a function if the worker's version equals the coordinator's."""
     if kernelpoint != __version__:
         node = socket.gethostname()
-        raise SessionError(f"{node}: KernelPoint {__version__} is installed here, {kernelpoint} where the plan is made")
+        raise SessionError(
+            f"{node}: this worker has KernelPoint {__version__}, the machine that made the plan has {kernelpoint}; "
+            "install the same version on both"
+        )
     return function(piece)
 
 
@@ -229,7 +235,7 @@ def open_pool(workers: int | None, cluster: str | None, memory: int, say: Log) -
     else:
         program = BATCH_SYSTEMS[read_cluster_file(cluster)[0]][1]
         if workers is None:
-            raise ConfigError(f"--cluster {cluster}: how many workers to start there? give --workers N")
+            raise ConfigError(f"--cluster {cluster}: the number of workers to start by {program} is missing; give --workers N")
         jobs = f"{workers} were asked for; {program} shows their jobs"
         pool = DaskPool(batch_cluster(cluster, workers, say), workers, jobs, say)
     dashboard = f"; Dask's dashboard: {pool.dashboard}" if pool.dashboard else ""

@@ -179,7 +179,7 @@ def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], 
         raise ConfigError(f"{command[0]}: no such program, or it cannot be executed; give the simulator's path")
     named = configuration_in(command)
     if named is not None and config is not None:
-        raise ConfigError(f"-c {config}: the command names the configuration {named} already; allowed: one of them")
+        raise ConfigError(f"-c {config}: the simulator's command already names the configuration {named}; give one of them")
     if named is not None:
         return list(command), named
     if config is None:
@@ -217,7 +217,7 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
             break
         except SimulatorEnded as error:
             if not (error.was_killed and attempts_left):
-                raise HostError(f"{error} before it could simulate; {error.output}") from None
+                raise HostError(f"{command[0]}: {error} before it called KernelPoint; {error.output}") from None
             say(f"kernelpoint: {error} before it could simulate; it is started again")
         except OSError as error:
             raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
@@ -235,27 +235,34 @@ def check(config: Config, hello: Hello) -> None:
     """
     host = HostInfo.from_mapping(hello.host)
     if hello.kernelpoint != __version__:
-        raise ConfigError(f"the simulator loads KernelPoint {hello.kernelpoint}, this is {__version__}; allowed: the same")
+        raise ConfigError(
+            f"the simulator loads KernelPoint {hello.kernelpoint}, but `kernelpoint run` is version {__version__}; "
+            "install the same version for both"
+        )
     if config.policy.name == "all":
         raise ConfigError(
-            "policy: got 'all'; a full run keeps the simulator's state from launch to launch, so it is one process: start the "
-            "simulator itself"
+            "policy: got 'all'; `kernelpoint run` cannot divide a full run, in which each launch starts from the "
+            "simulator's state after the launch before it: start the simulator itself"
         )
     if config.clusters == "online" or None in host.list_paths:
         raise ConfigError(
-            "`kernelpoint run` needs the list of launches before the run: set `clusters: auto`, and name a trace list on disk"
+            "`kernelpoint run` needs the list of launches before the run: set `clusters: auto`, and name a trace "
+            "list on disk in the simulator's command"
         )
     if host.process_count > 1 or host.concurrent:
-        raise ConfigError("this simulator runs launches side by side; allowed: one application, one launch after another")
+        raise ConfigError(
+            "`kernelpoint run`: this simulator runs several applications or launches at the same time; allowed: one "
+            "application, one launch after another"
+        )
     if host.executes:
         raise ConfigError(
-            f"{host.simulator} runs every launch that is not simulated functionally, so its launches stay in one process; "
-            "start the simulator itself"
+            f"{host.simulator} executes even skipped launches (functionally), so all launches must run in one "
+            "process, and `kernelpoint run` cannot divide them: start the simulator itself"
         )
     if not host.can_replay:
         raise ConfigError(
-            f"{host.simulator} does not restore the state that earlier launches leave, so its launches depend on each other; "
-            "start the simulator itself"
+            f"{host.simulator} cannot restore the state (caches) that earlier launches leave, so `kernelpoint run` "
+            "cannot simulate launches separately: start the simulator itself"
         )
 
 

@@ -71,7 +71,8 @@ class Simulations:
             self._begin_planned()
         if (chain := self._chain_of.pop(step, None)) is None:
             raise HostError(
-                f"launch {step.launch} needs the state of the launch before it, which this simulator has not simulated"
+                f"launch {step.launch} cannot be simulated: it needs the state that the launch before it leaves, which "
+                "this simulator process has not simulated"
             )
         while chain not in self._outcomes:
             if (ended := self._pool.next_report(self._patience())) is None:
@@ -156,7 +157,7 @@ class Simulations:
         self.starts += report.starts
         self.start_seconds += report.start_seconds
         if report.refusal is not None:
-            raise SessionError(f"{report.node}: {report.refusal}; put that right and start the same command again to go on")
+            raise SessionError(f"{report.node}: {report.refusal}; correct that and start the same command again to go on")
         if chain not in self._costs:  # the other worker was first
             return
         if report.ended is not None:

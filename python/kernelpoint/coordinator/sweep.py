@@ -104,7 +104,8 @@ def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepCon
     files = [path for pattern in sweep for path in (sorted(glob.glob(pattern)) or [pattern])]
     if PLACE not in command:
         raise ConfigError(
-            f"--sweep: the simulator's command has no {PLACE}; put it where the configuration's file goes: -config {PLACE}"
+            f"--sweep: the simulator's command has no {PLACE}; write it where the name of the simulator's "
+            f"configuration goes: -config {PLACE}"
         )
     names = [Path(path).stem for path in files]
     if len(set(names)) < len(names) or {*names} & {simulator.configuration for simulator in simulators()}:
@@ -121,10 +122,10 @@ def _grid(command: Sequence[str], path: Path) -> list[SweepConfig]:
     lists = isinstance(content, dict) and content and all(isinstance(v, list) and v for v in content.values())
     if not lists:
         raise ConfigError(
-            f"--sweep {path}: expected options of the simulator with a list of values each, e.g. -clusters: [40, 80]"
+            f"--sweep {path}: expected the simulator's options with a list of values each, e.g. -clusters: [40, 80]"
         )
     if (count := math.prod(map(len, content.values()))) > MOST_POINTS:
-        raise ConfigError(f"--sweep {path}: its lists make {count:,} configurations; allowed: at most {MOST_POINTS:,}")
+        raise ConfigError(f"--sweep {path}: its lists of values make {count:,} configurations; allowed: up to {MOST_POINTS:,}")
     configs = []
     for values in itertools.product(*content.values()):
         chosen = dict(zip(map(str, content), map(str, values), strict=True))

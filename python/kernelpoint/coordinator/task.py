@@ -121,15 +121,15 @@ def _simulator(work: Work, report: Report) -> Simulator:
     if warm is not None:
         warm.end()
     if work.kernelpoint != __version__:
-        raise Refused(f"KernelPoint {__version__} is installed here, {work.kernelpoint} where the run was started")
+        raise Refused(f"this worker has KernelPoint {__version__}; install {work.kernelpoint}, with which the run began")
     try:
         simulator = Simulator(work.command, work.folder, say=_say_to_coordinator)
     except OSError as error:
-        raise Refused(f"cannot start {work.command[0]} in {work.folder}: {error.strerror}") from None
+        raise Refused(f"cannot start the simulator {work.command[0]} in {work.folder}: {error.strerror}") from None
     except SimulatorEnded as error:
         if error.was_killed:
             raise
-        raise Refused(f"{error} before it could simulate; {error.output}") from None
+        raise Refused(f"{work.command[0]}: {error} before it called KernelPoint; {error.output}") from None
     if complaint := _differing(work, simulator.hello):
         simulator.end()
         raise Refused(complaint)
@@ -195,7 +195,7 @@ def prepare_folder(journal: str | Path) -> Path:
             shutil.rmtree(folder)
         run_folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise JournalError(f"cannot keep outcomes in {folder}: {error.strerror}") from None
+        raise JournalError(f"cannot write results into the folder {folder}: {error.strerror}") from None
     return run_folder
 
 

@@ -117,7 +117,10 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
     try:
         settings, card = json.loads(metadata["settings"]), json.loads(metadata["card"])
     except (LookupError, ValueError):
-        raise PlanError(f"{path}: its metadata names no settings or card: train it again") from None
+        raise PlanError(
+            f"{path}: not an encoder checkpoint of KernelPoint: its metadata has no settings or no card (record of "
+            "its training); train it again with `kernelpoint lab train`"
+        ) from None
     return Checkpoint(path, hashlib.blake2b(data, digest_size=8).hexdigest(), settings, card)
 
 
@@ -140,7 +143,7 @@ def read_sealed(path: str | PathLike[str]) -> bytes:
     except FileNotFoundError:
         raise PlanError(f"{path}: no such checkpoint; `kernelpoint lab train` makes one") from None
     except OSError as error:
-        raise PlanError(f"{path}: not a safetensors checkpoint ({error.strerror})") from None
+        raise PlanError(f"cannot read the checkpoint {path}: {error.strerror}") from None
     match = _SEAL.search(_header(data))
     if match is not None and match[1].decode() != checksum(data):
         raise PlanError(f"{path}: its checksum is wrong: it was damaged or changed after it was written; take another copy")
@@ -183,15 +186,18 @@ def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     for name in sorted(tensors.keys() | needed.keys()):
         shape = tensors[name].shape if name in tensors else None
         if shape != needed.get(name):
-            raise PlanError(f"{checkpoint.path}: tensor {shown(name)} has shape {shape}, the encoder has {needed.get(name)}")
+            raise PlanError(
+                f"{checkpoint.path}: not an encoder of this version: tensor {shown(name)} has shape {shape}, expected "
+                f"{needed.get(name)} (None: no such tensor); train it again with `kernelpoint lab train`"
+            )
     return tensors
 
 
 def _check(path: Path, what: str, actual: str | None, needed: str) -> None:
     if actual is None:
-        raise PlanError(f"{path}: its metadata names no {what}: not an encoder checkpoint of KernelPoint")
+        raise PlanError(f"{path}: not an encoder checkpoint of KernelPoint: its metadata has no {what}")
     if actual != needed:
         raise PlanError(
-            f"{path}: made for {what} {actual}, this version of KernelPoint has {needed}; "
-            "train again with `kernelpoint lab train` or use the builtin checkpoint"
+            f"{path}: this checkpoint was made for {what} {actual}, this version of KernelPoint has {needed}; train "
+            "again with `kernelpoint lab train`, or use the builtin checkpoint"
         )

@@ -200,7 +200,10 @@ def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
 def _encoder_of_worker(checkpoint: str, digest: str) -> NativeEncoder:
     current = read_checkpoint(checkpoint)
     if current.digest != digest:
-        raise PlanError(f"{current.path}: on {socket.gethostname()} it is {current.digest}, where the plan is made {digest}")
+        raise PlanError(
+            f"{current.path}: the encoder checkpoint on {socket.gethostname()} (checksum {current.digest}) is not the "
+            f"one where the plan is made ({digest}); copy the same file to both machines"
+        )
     return NativeEncoder(current, 1)
 
 
@@ -235,13 +238,13 @@ def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
         rounded = np.asarray(embeddings, dtype=np.float32).astype(np.float16)
     if not np.isfinite(rounded).all():
         worst = np.asarray(embeddings)[~np.isfinite(rounded)].flat[0]
-        raise PlanError(f"an embedding holds {worst}; allowed: finite numbers of at most 65504")
+        raise PlanError(f"the encoder computed {worst}; allowed: finite numbers up to 65504. Use another encoder.checkpoint")
     return rounded.astype(np.float32)
 
 
 def _decoded(value: bytes) -> np.ndarray:
     if len(value) != 2 * EMBEDDING_WIDTH:
-        raise ValueError(f"an embedding has {len(value)} bytes, expected {2 * EMBEDDING_WIDTH}")
+        raise ValueError(f"an embedding in the cache has {len(value)} bytes; expected {2 * EMBEDDING_WIDTH}")
     return np.frombuffer(value, dtype="<f2").astype(np.float32)
 
 

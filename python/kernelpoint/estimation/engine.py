@@ -284,7 +284,7 @@ class Engine:
         for target in self.budget.targets:
             if self.counters and not set(self._counters_of.get(target, (target,))) <= set(self.counters):
                 near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
-                raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
+                raise ConfigError(f"error_budget.counter: the simulator does not report {target!r}{near}; allowed: {allowed}")
 
     def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
         """float64 [units, counters]: result of each simulated launch, and prediction of each other launch.
@@ -335,8 +335,8 @@ def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[I
         return np.array([index(unit)], dtype=np.int64), tuple(counters), row
     except (TypeError, ValueError, OverflowError):
         raise HostError(
-            f"unit {shown(unit)}: the simulator reported the values {shown(values)} for the counters {shown(counters)}; "
-            f"expected one finite number for each counter"
+            f"launch {shown(unit)}: the simulator reported the values {shown(values)} for the counters "
+            f"{shown(counters)}; expected one finite number for each counter"
         ) from None
 
 

@@ -41,13 +41,16 @@ class Results:
         """
         if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
             outside = units[(units < 0) | (units >= len(self.rows))][0]
-            raise HostError(f"unit {outside} is not in the population of {len(self.rows)} units")
+            raise HostError(f"got a result of launch {outside}; allowed: 0 to {len(self.rows) - 1}")
         names = self.counters or counters
         if not counters or len(set(counters)) != len(counters):
-            raise HostError(f"counters {shown(counters)}: give at least one name, and each once")
+            raise HostError(f"a result has the counters {shown(counters)}; give at least one name, and each once")
         if counters != names:
             if sorted(counters) != sorted(names):
-                raise HostError(f"unit {units[0]}: counters {shown(counters)}, but earlier results have {shown(names)}")
+                raise HostError(
+                    f"launch {units[0]}: its result has the counters {shown(counters)}, earlier results {shown(names)}; give "
+                    "the same counters for every launch"
+                )
             values = values[:, [counters.index(name) for name in names]] if values.shape[1] == len(names) else values
         self._refuse(units, values, names)
         return values
@@ -86,14 +89,15 @@ class Results:
     def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
         if values.shape != (len(units), len(counters)):
             raise HostError(
-                f"unit {units[:1]}: got values of shape {values.shape}; expected one for each of {len(counters)} counters"
+                f"results of {len(units)} launches from launch {units[:1]}: got values of shape {values.shape}; expected "
+                f"one for each of {len(counters)} counters"
             )
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            raise HostError(f"unit {units[bad]}: counters {counters} = {values[bad].tolist()} are not all finite")
+            raise HostError(f"launch {units[bad]}: counters {counters} are {values[bad].tolist()}; allowed: finite numbers")
         twice = units[self.rows[units] >= 0]
         if len(twice) or len(np.unique(units)) != len(units):
-            raise HostError(f"unit {twice[0] if len(twice) else units[0]}: a second result of the same unit")
+            raise HostError(f"launch {twice[0] if len(twice) else units[0]}: got a second result; give one for each launch")
 
     @property
     def units(self) -> Ints:

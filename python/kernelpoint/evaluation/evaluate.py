@@ -312,7 +312,10 @@ class ResultsFile:
                 record = json.loads(line)
                 self._rows[record["key"]] = Row.of_record(record["row"])
             except (ValueError, KeyError, TypeError):
-                raise ConfigError(f"{path}:{number}: not a row of a comparison; name another output folder") from None
+                raise ConfigError(
+                    f"{path}:{number}: this line is no result of a comparison that `kernelpoint compare` wrote; name another "
+                    "output folder"
+                ) from None
         if len(whole) != len(data):
             write_output(path, whole)
 

@@ -93,14 +93,10 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     notes = [f"{count:,} x {what} left out" for what, count in truth.left_out.items()]
     results = truth.time
     if not np.isfinite(results).all() or (results < 0).any() or results.sum() <= 0:
-        raise ProfileError(
-            f"{truth.source}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
-        )
+        raise ProfileError(f"{truth.source}: every launch needs a time or cycles of at least 0, and the sum must be above 0")
     latency, shortest = request.latency, results.min()
     if latency and not 0 <= latency < shortest:
-        raise ProfileError(
-            f"latency: got {latency:g}; allowed: 0 to less than the shortest launch of {truth.source}, {shortest:g}"
-        )
+        raise ProfileError(f"latency: got {latency:g}; allowed: 0 to below {shortest:g}, the shortest launch of {truth.source}")
     program = Program((truth.size,))
     if request.traces is not None:
         traces, more = _traces_of(truth, request.traces)
@@ -181,7 +177,7 @@ def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
     listed = launch_paths(traces)
     if not len(truth.traces):
         if truth.size != len(listed):
-            raise ProfileError(f"{truth.source}: {truth.size} launches, but {traces} lists {len(listed)}")
+            raise ProfileError(f"{truth.source} has {truth.size} launches, {traces} lists {len(listed)}; give files of one run")
         return listed, []
     names, listed_names = _file_names(truth.traces), _file_names(listed)
     if names == listed_names:
@@ -189,7 +185,7 @@ def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
     rows = _rows(names, listed_names)
     if len(missing := np.flatnonzero(rows < 0)):
         launch = truth.traces[int(missing[0])]
-        raise ProfileError(f"{truth.source}: launch {launch} is not in {traces} ({len(missing)} such launches)")
+        raise ProfileError(f"{truth.source}: launch {launch} ({len(missing)} such) is not in {traces}; give files of one run")
     note = f"{truth.size:,} of the {len(listed):,} launches of the list have results; the others are left out"
     return listed.take(rows), [note]
 

@@ -151,7 +151,7 @@ def check_max_nodes(max_nodes: int) -> None:
     """Raise ConfigError unless a limit on the number of nodes in a graph is an integer that allows at least one instruction."""
     least, is_number = SCHEMA.smallest_max_nodes, isinstance(max_nodes, int) and not isinstance(max_nodes, bool)
     if not is_number or not least <= max_nodes <= MOST_NODES:
-        raise ConfigError(f"max_nodes: {shown(max_nodes)} given, an integer from {least} to {MOST_NODES} is needed")
+        raise ConfigError(f"max_nodes: got {shown(max_nodes)}; allowed: a whole number from {least} to {MOST_NODES}")
 
 
 def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:

@@ -179,10 +179,10 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
     before, after = _flatten(plain(replace(run.header, hashes=run.hashes))), _flatten(plain(now))
     if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:
         differences = format_differences(differing, before, after)
-        raise ConfigError(f"results_from: {path} has results of other simulations:\n{differences}")
+        raise ConfigError(f"results_from: results in {path} are of other traces, or another simulator or GPU:\n{differences}")
     if counters is not None and run.counters and tuple(run.counters) != counters:
         lacking = sorted(set(counters) ^ set(run.counters))
-        raise ConfigError(f"results_from: {path} has other counters than this simulator reports: {', '.join(lacking)[:200]}")
+        raise ConfigError(f"results_from: {path} and this simulator report different counters: {', '.join(lacking)[:200]}")
     chains: dict[int, dict[int, Counters]] = {}
     for record in run.validations:
         chains.setdefault(record.validation or 0, {})[record.launch] = record.counters

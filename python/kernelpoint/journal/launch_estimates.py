@@ -65,13 +65,13 @@ def estimates_of_launches(
         place = f"{path}: launches from {record.first} of process {record.process}"
         part = slice(first, first + record.count)
         if part.stop > offsets[record.process + 1]:
-            raise JournalError(f"{place}: {record.count} launches reach beyond the last launch of the process")
+            raise JournalError(f"{place}: the journal is damaged: {record.count} launches reach beyond the end of the process")
         cycles[part] = unpack(record.cycles, "<f8", record.count, place)
         strata[part] = unpack(record.strata, "<i4", record.count, place)
         kernel[part] = unpack(record.kernels, "<i4", record.count, place)
         seen[part] += 1
     if not (seen == 1).all() or kernel.max(initial=-1) >= kernels:
-        raise JournalError(f"{path}: the estimates of launches do not cover each launch once")
+        raise JournalError(f"{path}: the journal is damaged: estimates of launches do not cover each launch once")
     return LaunchEstimates(cycles, strata, kernel)
 
 
@@ -103,5 +103,5 @@ def unpack(text: str, dtype: str, count: int, place: str) -> np.ndarray:
     except (binascii.Error, ValueError, zlib.error):
         data = b""
     if len(data) != size or not (decoder.eof or not size):
-        raise JournalError(f"{place}: expected {count} numbers ({dtype}), got text without them")
+        raise JournalError(f"{place}: the journal is damaged: expected {count} numbers ({dtype}), got other text")
     return np.frombuffer(data, dtype=dtype)

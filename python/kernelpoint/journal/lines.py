@@ -101,7 +101,9 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
         if number == len(lines) and (behind != b"\n" if record is not None else not _is_whole(line)):
             break
         if record is None:
-            raise JournalError(f"{name}:{number}: {_complaint(line)}; a copy that ends before it can be resumed")
+            raise JournalError(
+                f"{name}:{number}: {_complaint(line)}; to go on, resume from a copy without this line and all later ones"
+            )
         whole.append(record)
         end += len(line) + 1
         before = checksum_of(line)

@@ -33,7 +33,7 @@ def read_records(path: str | Path) -> list[Record]:
         raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
     records, _ = parse(data, str(path))
     if not records:
-        raise JournalError(f"{path}: the journal contains no record")
+        raise JournalError(f"{path}: the journal is empty; start the run again")
     return records
 
 
@@ -52,7 +52,7 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
         try:
             records.append(record_of(loads(line)))
         except ValueError as error:
-            raise JournalError(f"{name}:{number}: {_complaint(error, line)}") from None
+            raise JournalError(f"{name}:{number}: the journal is damaged: {_complaint(error, line)}") from None
     _check(records, name)
     return records, end
 
@@ -105,14 +105,18 @@ def _check(records: Sequence[Any], name: str) -> None:
             counts = record.launches if any(record.launches) else []
         process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
         if counts and (process >= len(counts) or launch >= max(counts[process], 1)):
-            raise JournalError(f"{place}: launch {launch} of process {process}; the run has {counts} launches")
+            raise JournalError(
+                f"{place}: the journal is damaged: launch {launch} of process {process} does not exist (launches: {counts})"
+            )
         if isinstance(record, Outcome) and record.is_result:
             names = list(record.counters)
             counters = counters or names
             if names != counters or "cycles" not in counters:
-                raise JournalError(f"{place}: a result with the counters {str(names)[:200]}; expected {str(counters)[:200]}")
+                raise JournalError(
+                    f"{place}: the journal is damaged: one result has counters {str(names)[:200]}, others {str(counters)[:200]}"
+                )
             if (process, launch) in seen:
-                raise JournalError(f"{place}: a second result of launch {launch} of process {process}")
+                raise JournalError(f"{place}: the journal is damaged: a second result of launch {launch} of process {process}")
             seen.add((process, launch))
         elif isinstance(record, SummaryRecord):
             stated = {**record.counters, **record.ratios}

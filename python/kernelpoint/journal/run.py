@@ -110,7 +110,7 @@ class Run:
         value: Any = self.header.config
         for part in key.split("."):
             if not isinstance(value, dict) or part not in value:
-                raise JournalError(f"{self.path}:1: a run record whose config lacks {shown(key)}")
+                raise JournalError(f"{self.path}:1: the journal is damaged: its configuration lacks {shown(key)}")
             value = value[part]
         return value
 
@@ -286,7 +286,7 @@ def load_run(path: str | Path) -> Run:
         launches, simulated = sum(run.launches), sum(not result.copied for result in run.results.values())
         if simulated != summary.simulated or summary.simulated + summary.skipped != launches:
             raise JournalError(
-                f"{path}: the counts do not agree: {simulated} launches were simulated, the summary says "
+                f"{path}: the journal is damaged: it has results of {simulated} launches, but its summary says "
                 f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}"
             )
     return run

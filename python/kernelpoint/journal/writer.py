@@ -72,9 +72,7 @@ class JournalWriter:
         if self._closed:
             raise JournalError(self._closed)
         if os.getpid() != self._owner:
-            raise JournalError(
-                f"the journal {self.path} belongs to process {self._owner}; a fork of it cannot go on with the run"
-            )
+            raise JournalError(f"process {self._owner} writes the journal {self.path}; a fork of it cannot go on with the run")
         try:
             if not self._begun:
                 self._begin()
@@ -130,7 +128,7 @@ class JournalWriter:
                 ) from None
             same = False
         if not same:  # also where another process set the file aside between opening and locking it
-            raise JournalError(f"the journal {self.path} is in use by another run; name another with `journal:`")
+            raise JournalError(f"the journal {self.path} is in use by another run; wait for that, or name another `journal:`")
         self._alone = True
 
     def _take_over(self) -> int:

@@ -99,13 +99,15 @@ def read_about(text: bytes) -> About:
     """
     version = _version(text)
     if version != FORMAT_VERSION:
-        raise ValueError(f"pack format {version}; this version reads {FORMAT_VERSION}")
+        raise ValueError(f"the pack has format version {version}, this KernelPoint reads {FORMAT_VERSION}; make the pack again")
     try:
         about = About.model_validate_json(text)
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         place = ".".join(map(str, detail["loc"]))[:80]
-        raise ValueError(f"its description, {place or ABOUT}: got {shown(detail['input'])}; {detail['msg'].lower()}") from None
+        raise ValueError(
+            f"the pack's {place or ABOUT} is wrong: got {shown(detail['input'])}; {detail['msg'].lower()}"
+        ) from None
     _check_names(about)
     check_config(about.config)
     return about
@@ -121,7 +123,7 @@ def _version(text: bytes) -> int:
     try:
         return Version.model_validate_json(text).version
     except ValidationError:
-        raise ValueError("its description states no version of the format") from None
+        raise ValueError("the pack's description states no format version") from None
 
 
 def _check_names(about: About) -> None:
@@ -129,23 +131,25 @@ def _check_names(about: About) -> None:
     places = {name.casefold(): "a file of the pack's own" for name in (PLAN, CONFIGURATION, SEAL, BESIDE)}
     folders: dict[str, str] = {}
     if "/" in about.list_name:
-        raise ValueError(f"its list has the name {shown(about.list_name)}, which lies outside its folder")
+        raise ValueError(f"the pack's list has the name {shown(about.list_name)}, which lies outside the pack's folder")
     for name in (about.list_name, *(file.name for file in about.files)):
         if problem := name_problem(name):
             raise ValueError(problem)
         path = PurePosixPath(name)
         if path.is_absolute() or str(path) != name or name == ".":
-            raise ValueError(f"the name {shown(name)} is refused: it lies outside its folder, or is not in its shortest form")
+            raise ValueError(f"the pack has the name {shown(name)}, which lies outside its folder or is not in shortest form")
         if (other := places.get(name.casefold())) is not None:
-            raise ValueError(f"the name {shown(name)} is refused: it names the same file as {other}")
+            raise ValueError(f"the pack has the file name {shown(name)}, which is refused: it names the same file as {other}")
         places[name.casefold()] = shown(name)
         folders |= {str(parent).casefold(): shown(name) for parent in path.parents if str(parent) != "."}
     if both := sorted(places.keys() & folders.keys()):
-        raise ValueError(f"the name {shown(both[0])} is refused: it names both a file and the folder of {folders[both[0]]}")
+        raise ValueError(f"the pack has the name {shown(both[0])} for a file and for the folder of {folders[both[0]]}")
     wanting = {file.name for file in about.files if not file.whole}
     for row in about.footprints:
         if row.trace not in wanting:
-            raise ValueError(f"a footprint of {shown(row.trace)}, which is whole or not in the pack")
+            raise ValueError(
+                f"the pack is damaged: it has a footprint (addresses) of {shown(row.trace)}, whole or missing in it"
+            )
 
 
 def check_config(config: dict[str, Any]) -> Config:
@@ -157,13 +161,13 @@ def check_config(config: dict[str, Any]) -> Config:
     >>> check_config({"version": 1, "policy": "random", "journal": ".bash_profile"})
     Traceback (most recent call last):
     ...
-    ValueError: its configuration has the key 'journal'; a pack may have version, policy, ...
+    ValueError: the pack's configuration has the key 'journal'; allowed: version, policy, ...
     """
     for key, value in config.items():
         if key not in _KEYS and key not in _NAMES:
-            raise ValueError(f"its configuration has the key {shown(key)}; a pack may have {', '.join((*_KEYS, *_NAMES))}")
+            raise ValueError(f"the pack's configuration has the key {shown(key)}; allowed: {', '.join((*_KEYS, *_NAMES))}")
         if key in _NAMES and value not in _NAMES[key]:
-            raise ValueError(f"its configuration has {key}: {shown(value)}; a pack may have {', '.join(_NAMES[key])}")
+            raise ValueError(f"the pack's configuration has {key}: {shown(value)}; allowed: {', '.join(_NAMES[key])}")
     try:
         return parse_config(config, "its configuration")
     except ConfigError as error:

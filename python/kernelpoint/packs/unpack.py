@@ -98,7 +98,7 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
         if _is_made(folder, archive, about, seal):
             return listed
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-            raise PlanError(f"{folder} is not empty, or a link; name a folder that is new")
+            raise PlanError(f"{folder} is not empty, or a link; name a new folder with -o")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
             _write(archive, about, Path(made) / "made", folder)
@@ -151,18 +151,21 @@ def _opened(path: Path, most_bytes: int | None, is_read: bool = False) -> Iterat
                 total = sum(entry.file_size for entry in members.values())
                 if total > most and not is_read:
                     raise ValueError(
-                        f"its {size:,} bytes unpack to {total:,}; allowed are {most:,}. If you trust it, give --most"
+                        f"the pack's {size:,} bytes unpack to {total:,}; allowed: at most {most:,}. If you trust it, "
+                        "allow more with --most"
                     )
                 listed = members[LIST].file_size
                 if most_bytes is None and not is_read and listed > FREE_LIST:
-                    raise ValueError(f"its list has {listed:,} bytes; allowed are {FREE_LIST:,}. If you trust it, give --most")
+                    raise ValueError(
+                        f"the pack's list has {listed:,} bytes; allowed: {FREE_LIST:,}. If you trust it, allow more with --most"
+                    )
                 yield archive, about, seal
     except PlanError:
         raise
     except _REFUSED as error:
-        raise PlanError(f"{path}: {' '.join(str(error).split())[:400]}") from None
+        raise PlanError(f"cannot unpack {path}: {' '.join(str(error).split())[:400]}") from None
     except _DAMAGED as error:
-        raise PlanError(f"{path}: not a readable pack ({' '.join(str(error).split())[:200]})") from None
+        raise PlanError(f"cannot unpack {path}: it is damaged, or no pack ({' '.join(str(error).split())[:200]})") from None
 
 
 def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, zipfile.ZipInfo]:
@@ -171,15 +174,17 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
     for entry in archive.infolist():
         name = entry.filename[:80]
         if entry.orig_filename in members or entry.orig_filename != entry.filename:
-            raise ValueError(f"its member {name!r} occurs twice, or has a name that is not allowed")
+            raise ValueError(f"the pack's member {name!r} occurs twice, or has a name that is not allowed")
         if entry.flag_bits & 0x1 or stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise ValueError(f"its member {name!r} is encrypted, or a link, folder or device; expected a file")
+            raise ValueError(f"the pack's member {name!r} is encrypted, or a link, folder or device; expected a file")
         if entry.compress_type != zipfile.ZIP_LZMA or not 0 <= entry.compress_size <= size:
-            raise ValueError(f"its member {name!r} is not packed with LZMA, or larger than the pack")
+            raise ValueError(f"the pack's member {name!r} is not packed with LZMA, or claims to be larger than the pack")
         if not 0 <= entry.header_offset <= size:
-            raise ValueError(f"its member {name!r} begins outside the pack")
+            raise ValueError(f"the pack is damaged: its member {name!r} begins outside the file")
         if (dictionary := _dictionary(file, entry)) > MOST_DICTIONARY:
-            raise ValueError(f"its member {name!r} needs a dictionary of {dictionary:,} bytes; allowed are {MOST_DICTIONARY:,}")
+            raise ValueError(
+                f"the pack's member {name!r} needs a dictionary of {dictionary:,} bytes, above {MOST_DICTIONARY:,}"
+            )
         members[entry.filename] = entry
     return members
 
@@ -191,7 +196,7 @@ def _dictionary(file: BinaryIO, entry: zipfile.ZipInfo) -> int:
     file.seek(entry.header_offset + 30 + sum(struct.unpack("<2H", header[26:30])))
     _version, length, _properties, size = struct.unpack("<HHBL", file.read(9))
     if length != 5:
-        raise ValueError(f"its member {entry.filename[:80]!r} has LZMA properties of {length} bytes; expected 5")
+        raise ValueError(f"the pack's member {entry.filename[:80]!r} has LZMA properties of {length} bytes; expected 5")
     return int(size)
 
 
@@ -200,7 +205,7 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     whole = {TRACES + file.name: file.size for file in about.files if file.whole}
     expected = {ABOUT, LIST, PLAN, HEADS, FOOTPRINTS, *whole}
     if other := sorted(members.keys() ^ expected):
-        raise ValueError(f"its member {other[0][:80]!r} is only in one of the archive and its description")
+        raise ValueError(f"the pack's member {other[0][:80]!r} is in only one of the archive and its description")
     sizes = {
         **whole,
         HEADS: sum(min(file.size, HEAD) for file in about.files if not file.whole),
@@ -208,13 +213,13 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     }
     for name, size in sizes.items():
         if members[name].file_size != size:
-            raise ValueError(f"its member {name[:80]!r} has {members[name].file_size:,} bytes; expected {size:,}")
+            raise ValueError(f"the pack's member {name[:80]!r} has {members[name].file_size:,} bytes; expected {size:,}")
 
 
 def _all(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: str, most: int) -> bytes:
     """Read a whole member of limited size."""
     if members[name].file_size > most:
-        raise ValueError(f"its member {name!r} has {members[name].file_size:,} bytes; allowed are {most:,}")
+        raise ValueError(f"the pack's member {name!r} has {members[name].file_size:,} bytes; allowed: at most {most:,}")
     with archive.open(name) as member:
         return b"".join(_pieces(member, members[name].file_size))
 
@@ -224,7 +229,7 @@ def _pieces(member: IO[bytes], size: int) -> Iterator[bytes]:
     while size > 0:
         piece = member.read(min(size, _PIECE))
         if not piece:
-            raise ValueError("a member ends early")
+            raise ValueError("a member of the pack ends early")
         size -= len(piece)
         yield piece
 

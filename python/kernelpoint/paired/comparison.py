@@ -335,18 +335,16 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
     """
     check_comparable(run)
     if (strata := run.frozen.strata) is None:
-        raise JournalError(f"{run.path}: the run's launches were never divided into strata that two runs could share")
+        raise JournalError(f"{run.path}: a comparison needs strata (groups of launches sampled separately); this run has none")
     drawn = [(run.unit(record), record) for record in run.of(DecisionRecord) if record.action == "simulate"]
     stratum = {unit: -1 if record.stratum is None else record.stratum for unit, record in drawn}
     x = {unit: record.x for unit, record in drawn if record.x is not None}
     count = len(strata.units)
     parts = [part for part in (strata.covariate, strata.clusters) if part is not None]
     if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
-        raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
+        raise JournalError(f"{run.path}: the journal is damaged: it has {count} strata, and numbers or sizes of others")
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
-        raise JournalError(
-            f"{run.path}: launch unit {min(bare)} was sampled, but the journal lacks its expected cost (covariate)"
-        )
+        raise JournalError(f"{run.path}: the journal is damaged: the expected cost of sampled launch {min(bare)} is missing")
     if missing := run.results.keys() - stratum.keys():
         raise JournalError(
             f"{run.path}: the journal is damaged: launch {min(missing)} has a result, but no record that "
@@ -370,7 +368,7 @@ def kinds_of(run: Run) -> tuple[Kind, ...]:
     last = list(run.of(PassRecord))[-1:]
     kinds = (last[0].state or {}).get("kinds") if last else ["first"]
     if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-        raise JournalError(f"{run.path}: the state of the last pass does not say the kinds of the passes")
+        raise JournalError(f"{run.path}: the journal is damaged: the last round of sampling lacks the kinds of the rounds")
     return cast("tuple[Kind, ...]", tuple(kinds))
 
 
@@ -384,14 +382,14 @@ def check_comparable(run: Run) -> None:
     summary = run.ended()
     if summary.projected:
         raise JournalError(
-            f"{run.path}: {summary.projected} launches were stopped before their end; a comparison needs whole launches"
+            f"{run.path}: {summary.projected} launches were stopped early; a comparison needs a run without `project`"
         )
     if summary.bound == "none" or summary.estimate is None:
-        raise JournalError(f"{run.path}: the run (policy {run.policy}) states no bound; a comparison needs two runs that do")
+        raise JournalError(f"{run.path}: the run (policy {run.policy}) states no error bound, so it cannot be compared")
     if gave_up := next((record.reason for record in run.of(DegradedRecord) if record.everything), None):
-        raise JournalError(f"{run.path}: the run gave up its strata and simulated everything ({gave_up})")
+        raise JournalError(f"{run.path}: the run gave up sampling ({gave_up}), and only sampled runs can be compared")
     if lacking := [name for name in run.counters if name not in summary.counters]:
-        raise JournalError(f"{run.path}: the summary says nothing of {', '.join(lacking)}, which results report")
+        raise JournalError(f"{run.path}: the journal is damaged: its summary lacks {', '.join(lacking)}, which results have")
 
 
 def is_predicted(run: Run) -> bool:
@@ -423,9 +421,9 @@ def cells_of(run: Run) -> CellSampling:
             raise ConfigError("it has no predictions")
         cells = CellSampling(design, _budget(run))
     except (PlanError, ConfigError) as error:
-        raise JournalError(f"{run.path}: the plan of the run is needed: {error}") from None
+        raise JournalError(f"{run.path}: a comparison needs the plan of this run: {error}") from None
     if hash_design(design) != run.hashes.get("design"):
-        raise JournalError(f"{run.path}: {run.header.plan} is not the plan of this run any more")
+        raise JournalError(f"{run.path}: the plan {run.header.plan} was changed after this run; restore it, or repeat the run")
     for record in run.of(PassRecord):
         cells.restore_pass(record.state or {})
     return cells
@@ -446,4 +444,4 @@ def _budget(run: Run) -> ErrorBudget:
     try:
         return ErrorBudget(**({"further": {}} | settings))
     except (LookupError, TypeError) as error:
-        raise JournalError(f"{run.path}: the error budget of the run cannot be read: {error}") from None
+        raise JournalError(f"{run.path}: the journal is damaged: its error budget cannot be read: {error}") from None

@@ -58,7 +58,7 @@ def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str,
                 text = match.text() if match is not None else ""
                 if names.setdefault(name, text) != text:
                     where = f"{file}:{node.range().start.line + 1}"
-                    raise PatchError(f"{where}: {what}: got {text!r} here and {names[name]!r} elsewhere; one is needed")
+                    raise PatchError(f"{where}: {what}: got {text!r} here and {names[name]!r} elsewhere; expected equal text")
     return names
 
 
@@ -72,7 +72,7 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
     matches = _matches(sources, insertion.match, insertion.name)
     if len(matches) > 1:
         places = ", ".join(f"{file}:{node.range().start.line + 1}" for file, node in matches)
-        raise PatchError(f"{insertion.name}: {insertion.match!r} is found more than once: {places}; one is needed")
+        raise PatchError(f"{insertion.name}: expected one place that matches {insertion.match!r}, got several: {places}")
     file, match = matches[0]
     if insertion.at == "function":
         return _first_in_function(match, insertion, file, sources.texts[file])
@@ -114,10 +114,10 @@ def _climb(node: SgNode, insertion: Insertion, file: str) -> SgNode:
     wanted = LOOPS if insertion.at == "outermost_loop" else STATEMENTS
     positions = [i for i, parent in enumerate(around) if parent.kind() in wanted]
     if not positions:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no {insertion.at}")
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert: {insertion.match!r} is in no {insertion.at}")
     i = positions[-1] if insertion.at == "outermost_loop" else positions[0]
     if around[i + 1].kind() != "compound_statement":
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: the statement needs braces to take a line beside it")
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert beside this statement; put it into braces")
     return around[i]
 
 
@@ -125,11 +125,11 @@ def _first_in_function(node: SgNode, insertion: Insertion, file: str, text: str)
     functions = [parent for parent in node.ancestors() if parent.kind() == "function_definition"]
     body = functions[0].field("body") if functions else None
     if body is None:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} is not inside a function")
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert here: {insertion.match!r} is in no function")
     lines, brace = text.split("\n"), body.range().start
     behind = re.sub(r"//.*|/\*.*?\*/", "", lines[brace.line][brace.column + 1 :]).strip()
     if behind:
-        raise PatchError(f"{_where(file, body)}: {insertion.name}: {behind!r} stands on the same line; give it its own")
+        raise PatchError(f"{_where(file, body)}: {insertion.name}: cannot insert beside {behind!r}; give it its own line")
     first = next(child for child in body.children() if child.is_named() and child.kind() != "comment")
     indent = re.match(r"[ \t]*", lines[first.range().start.line]).group()  # type: ignore[union-attr]
     return Place(file, brace.line + 1, indent, "function_definition")
@@ -141,10 +141,10 @@ def _beside(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:
     head, tail = lines[start.line][: start.column], lines[end.line][end.column :]
     alone = head.strip() if insertion.place == "before" else re.sub(r"//.*|/\*.*?\*/", "", tail).strip()
     if alone:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: {alone!r} stands on the same line; give it its own")
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert beside {alone!r}; put it on a line of its own")
     line = start.line if insertion.place == "before" else end.line + 1
     if line == len(lines):
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: the file must not end here")
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert after the end of the file; is it cut short?")
     return Place(file, line, re.match(r"[ \t]*", lines[start.line]).group(), node.kind())  # type: ignore[union-attr]
 
 

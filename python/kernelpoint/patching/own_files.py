@@ -63,7 +63,9 @@ class OwnFiles:
 
     def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
         if launcher and not (description.launcher and (root / description.launcher.into).is_dir()):
-            raise PatchError(f"--launcher: {root} has no job launcher of {description.title} that this patch knows")
+            raise PatchError(
+                f"--launcher: {root} has no job launcher of {description.title} that can be extended; leave it out"
+            )
         self._root, self._description = root, description
         self._launcher = launcher or bool(self.laid_down() & set(self._launcher_paths()))
 
@@ -85,7 +87,7 @@ class OwnFiles:
                 launcher = self._launcher_paths().items()
                 files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in launcher}
         except OSError as error:
-            raise PatchError(f"the installation is incomplete: {error}") from None
+            raise PatchError(f"KernelPoint's installation is incomplete: {error}; install it again") from None
         names = "".join(f"{name}\n" for name in sorted(files))
         return {**files, f"{copies.into}/{LISTING}": names.encode()}
 
@@ -100,7 +102,7 @@ class OwnFiles:
         names = {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
         for name in names:
             if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-                raise PatchError(f"{listing}: {name[:60]!r} is outside the checkout; delete that file, then patch again")
+                raise PatchError(f"{listing} names {name[:60]!r} outside the checkout; delete {listing}, then patch again")
         return names
 
     def remove(self) -> list[str]:

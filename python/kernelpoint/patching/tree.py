@@ -82,7 +82,7 @@ class Tree:
     >>> Tree(Path("traces"), load_description("macsim"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.PatchError: traces is not a tree of MacSim that this patch knows: it has no src/process_manager.cc, ...
+    kernelpoint.errors.PatchError: traces is no source tree of MacSim that this patch can change: it has no ...
     """
 
     def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
@@ -92,8 +92,8 @@ class Tree:
         missing = [name for name in description.known_by if not (root / name).is_file()]
         if missing:
             raise PatchError(
-                f"{root} is not a tree of {description.title} that this patch knows: it has no {', '.join(missing)}; "
-                f"nearest: {self._nearest(missing)}"
+                f"{root} is no source tree of {description.title} that this patch can change: it has no "
+                f"{', '.join(missing)}; nearest: {self._nearest(missing)}"
             )
 
     def plan(self) -> Plan:
@@ -176,11 +176,11 @@ class Tree:
                 continue
             numbers = [n for n, text in enumerate(texts[line.file].split("\n")) if re.search(line.match, text)]
             if not numbers:
-                raise PatchError(f"{line.file}: {line.name}: no line matches {line.match!r}")
+                raise PatchError(f"{line.file}: cannot insert {line.name}: no line of this file matches {line.match!r}")
             edits.append(Edit(line.file, numbers[0], line.name, line.line))
         if self.description.build and not edits:
             files = ", ".join(line.file for line in self.description.build)
-            raise PatchError(f"{self.root}: no build file is found; looked for {files}")
+            raise PatchError(f"{self.root}: this source tree has no build file; expected one of {files}")
         return edits
 
     def _check_leftovers(self, texts: Mapping[str, str]) -> None:
@@ -188,8 +188,8 @@ class Tree:
             for number, line in enumerate(text.split("\n"), 1):
                 if MARK in line or self.description.include in line:
                     raise PatchError(
-                        f"{name}:{number}: this line is ours but was changed since: {line.strip()!r}; restore the file, "
-                        "or remove by hand every line that speaks of kernelpoint"
+                        f"{name}:{number}: this line of the patch was changed since: {line.strip()!r}; restore the file, or "
+                        "remove by hand every line that names kernelpoint"
                     )
 
     def _nearest(self, missing: list[str]) -> str:
@@ -226,7 +226,7 @@ def _built(code: Mapping[str, str], build: str) -> dict[str, str]:
 def _fill(insertion: Insertion, kind: str, names: Mapping[str, str]) -> str:
     line = insertion.line if isinstance(insertion.line, str) else insertion.line.get(kind)
     if line is None:
-        raise PatchError(f"{insertion.name}: found {kind}; allowed: {', '.join(insertion.line)}")
+        raise PatchError(f"cannot insert {insertion.name}: the code there is a {kind}; allowed: {', '.join(insertion.line)}")
     for name, text in names.items():
         line = line.replace("{" + name + "}", " ".join(text.split()))
     return line

@@ -212,7 +212,8 @@ class Plan:
             raise PlanError(f"{path}: a {kind}, not a {cls.kind}; the key `{kind}:` names it")
         if about.get("version") != FORMAT_VERSION:
             raise PlanError(
-                f"{path}: {kind} format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it again"
+                f"{path}: this {kind} has format version {about.get('version')!r:.40}, this KernelPoint reads "
+                f"{FORMAT_VERSION}; make the {kind} again"
             )
         try:
             labels = arrays["design_groups" if about["predictions"] else "design_strata"]
@@ -223,13 +224,13 @@ class Plan:
                 )
             return replace(cls._of(about, arrays, program), path=str(path))
         except (ConfigError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
-            raise PlanError(f"{path}: not a {kind}: {' '.join(str(error).split())[:200]}") from None
+            raise PlanError(f"cannot read the {kind} {path}: {' '.join(str(error).split())[:200]}") from None
 
     @classmethod
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], program: Program | None) -> Self:
         """Read the plan in an archive; raises errors of many types if it does not fit."""
         if program is None:
-            raise ValueError("its launches are those of a list, which is not given")
+            raise ValueError("the plan can be read only together with its trace list, which is not given")
         _check_origin(about["origin"])
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
@@ -242,7 +243,7 @@ class Plan:
         predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, columns, strict=True)}
         errors = {int(unit): str(why) for unit, why in about["errors"].items()}
         if not all(0 <= unit < program.size for unit in errors):
-            raise ValueError("it names launches beyond the end of its list; make the plan again")
+            raise ValueError("the plan names launches beyond the end of its list; make the plan again")
         return cls(
             replace(program, errors=errors),
             AssistedDesign(predictions, u=program.u, **parts) if predictions else Design(u=program.u, **parts),
@@ -283,11 +284,11 @@ def _check_origin(origin: object) -> None:
         return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
 
     if not isinstance(origin, dict) or not has_texts(origin, "traces"):
-        raise ValueError(f"origin is {shown(origin)}; expected an object with the text `traces`")
+        raise ValueError(f"the plan is damaged: its origin is {shown(origin)}; expected an object with the text `traces`")
     if "fast_model" in origin and not has_texts(origin["fast_model"], "configuration", "config_hash"):
         raise ValueError(
-            f"origin.fast_model is {shown(origin['fast_model'])}; expected an object with the texts `configuration` and "
-            "`config_hash`"
+            f"the plan is damaged: origin.fast_model is {shown(origin['fast_model'])}; expected an object with the "
+            "texts `configuration` and `config_hash`"
         )
 
 
@@ -301,17 +302,17 @@ def _check_arrays(parts: Mapping[str, Any], units: int, streams: int) -> None:
         ("assume", str),
     ):
         if name in parts and type(parts[name]) is not kind:
-            raise ValueError(f"{name} is {parts[name]!r:.60}")
+            raise ValueError(f"the plan is damaged: {name} is {parts[name]!r:.60}, expected a {kind.__name__}")
     lengths = {"units": units, "strata": len(parts.get("first_sizes", ())), "streams": streams}
     for name, array in parts.items():
         if name not in _ARRAYS or array is None:
             continue
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
-            raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
+            raise ValueError(f"the plan is damaged: {name} is an array of {array.shape} {array.dtype}; there are {lengths}")
     groups = parts.get("groups")
     if groups is not None and units and not -1 <= groups.min() <= groups.max() < units:
-        raise ValueError(f"groups are numbered from {groups.min()} to {groups.max()}; allowed: -1 to {units - 1}")
+        raise ValueError(f"the plan is damaged: groups go from {groups.min()} to {groups.max()}; allowed: -1 to {units - 1}")
 
 
 def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: int) -> None:
@@ -319,13 +320,13 @@ def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: 
     count = units
     if kinds is not None:
         if not isinstance(kinds, np.ndarray) or kinds.dtype.kind not in "iu" or kinds.shape != (units,):
-            raise ValueError(f"the kinds of units are {shown(kinds)}; expected {units} whole numbers")
+            raise ValueError(f"the plan is damaged: the kinds of launches are {shown(kinds)}; expected {units} whole numbers")
         count = len(next((prediction["values"] for prediction in predictions), ()))
         if units and not 0 <= kinds.min() <= kinds.max() < count:
-            raise ValueError(f"its kinds of units are numbered from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
+            raise ValueError(f"the plan is damaged: kinds go from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
     for name, values in (part for prediction in predictions for part in prediction.items() if part[0] != "is_observed"):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
-            raise ValueError(f"a prediction's {name} is {shown(values)}; expected {count} numbers")
+            raise ValueError(f"the plan is damaged: a prediction's {name} is {shown(values)}; expected {count} numbers")
 
 
 def hash_design(design: Design | AssistedDesign) -> str:

@@ -115,13 +115,14 @@ def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | N
     """
     wanted = config.error_budget
     for pattern, errors in wanted.ranges.items():
-        where = f"error_budget: got the range {pattern!r}"
         if ranges is None:
-            raise ConfigError(f"{where}, but the run has no ranges; name them with `ranges:`")
+            raise ConfigError(f"error_budget: range {pattern!r}: the run has no ranges (named parts); set `ranges:`")
         if not matching(pattern, ranges.paths):
             near = did_you_mean(pattern, ranges.paths)
-            raise ConfigError(f"{where}, which `ranges: {config.ranges}` has not{near}; `decode/*` are all ranges in decode")
+            raise ConfigError(
+                f"error_budget: `ranges: {config.ranges}` has no range {pattern!r}{near}; `decode/*` means all of decode"
+            )
         if config.selection is not None or policy.bound_for(config) == "none":
-            raise ConfigError(f"{where}; allowed without a selection, and with a policy that states a bound")
+            raise ConfigError(f"error_budget: range {pattern!r} needs a policy that states an error bound, and no `selection:`")
         if ratios := sorted(errors.keys() & RATIOS.keys()):
-            raise ConfigError(f"{where} with {ratios[0]!r}, which is a ratio; allowed: counters that add up")
+            raise ConfigError(f"error_budget: range {pattern!r}: {ratios[0]!r} is a ratio; allowed: counters that add up")

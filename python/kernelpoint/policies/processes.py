@@ -27,9 +27,7 @@ def design_of(policy: Policy, program: Program) -> Design | AssistedDesign:
     parts = [_checked_design(policy, without_model.part(number)) for number in range(len(program.counts))]
     strata = [part for part in parts if isinstance(part, Design)]
     if len(strata) < len(parts):
-        raise PolicyError(
-            f"policy {policy.config.policy.name}: `design` gave predictions; runs of several processes need strata"
-        )
+        raise PolicyError(f"policy {policy.config.policy.name}: `design` returned predictions; several processes need strata")
     return combined(strata, program)
 
 
@@ -37,9 +35,11 @@ def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign
     """Check the design of a policy, and add the engine's assumption about rare slow launches if the policy makes none."""
     design, name = policy.design(program), policy.config.policy.name
     if not isinstance(design, Design | AssistedDesign):
-        raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
+        raise PolicyError(f"policy {name}: `design` returned {shown(design)}; expected a kernelpoint.estimation.Design")
     if len(design.labels) != program.size:
-        raise PolicyError(f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {program.size}")
+        raise PolicyError(
+            f"policy {name}: `design` returned {len(design.labels)} labels; expected one for each of {program.size} launches"
+        )
     if isinstance(design, Design) and not policy.assumes_tail:
         return replace(design, slow_excess=max(design.slow_excess, SLOW_EXCESS))
     return design

@@ -59,7 +59,7 @@ def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]])
             begin, end, name = held[place]
             close(begin)
             if len(names) == MOST_OPEN:
-                raise ConfigError(f"ranges: more than {MOST_OPEN:,} ranges of one thread contain {shown(name)}")
+                raise ConfigError(f"ranges: more than {MOST_OPEN:,} ranges of one thread contain {shown(name)}; give fewer")
             names[place] = name
             heapq.heappush(ends, (-end, place))
             place += 1

@@ -99,7 +99,7 @@ class ProgramBuilder:
         if label is None:
             label = self._label_of[key] = self._new_label(name, (*grid, *block), registers, shared_memory)
         if max(row) > LARGEST or min(row) < -LARGEST:
-            raise ProfileError(f"{self.source}: {self._here(name)}: a number beyond 64 bits: {max(row)}")
+            raise ProfileError(f"{self.source}: {self._here(name)}: the number {max(row)} needs more than 64 bits")
         self._integers.append(label)
         self._integers.extend(row)
         count = len(self._duration)
@@ -169,14 +169,15 @@ class ProgramBuilder:
         if not len(devices):
             counts = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
             hint = GRAPH_HINT if any("graph" in what for what in self.left_out) else ""
-            raise ProfileError(f"{self.source}: no kernel launch found (besides: {counts}){hint}")
+            raise ProfileError(f"{self.source}: the file has no kernel launch (it has {counts}){hint}")
         there = np.unique(devices)
         if device is None and len(there) > 1:
             raise ProfileError(
-                f"{self.source}: launches of GPUs {', '.join(map(str, there))}; name the GPU whose launches are meant (device)"
+                f"{self.source}: the file has launches of several GPUs, {', '.join(map(str, there))}; name one of these "
+                "numbers (device)"
             )
         if device is not None and device not in there:
-            raise ProfileError(f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}")
+            raise ProfileError(f"{self.source}: the file has no launch of GPU {device}; allowed: {', '.join(map(str, there))}")
         return np.flatnonzero(devices == (there[0] if device is None else device))
 
 

@@ -51,25 +51,25 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
     names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
     labels = Labels(names, arrays["labels_shapes"])
     if labels.shapes.shape != (len(names.numbers), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
-        raise ValueError("its labels do not add up")
+        raise ValueError("the file is damaged: kernel names and launch shapes do not fit together")
     _check("labels_names", names.numbers, len(names.numbers), len(names.distinct))
     _check("label", launches["label"], size, len(names.numbers))
     for name, column in launches.items():
         if column.shape != (size,) or column.dtype.kind != ("i" if name in _INTEGERS else "f"):
-            raise ValueError(f"{name} is an array of {column.shape} {column.dtype}; there are {size:,} launches")
+            raise ValueError(f"{name} is an array of {column.shape} {column.dtype}; expected one number of each launch")
     contents = None
     if ("content" in launches) != ("contents_records" in arrays):
-        raise ValueError("it has contents, or the content of each launch, without the other")
+        raise ValueError("the file is damaged: it lacks the traces' contents, or the content of each launch")
     if "content" in launches:
         parts: dict[str, Any] = {name: arrays[f"contents_{name}"] for name in _CONTENTS}
         count, streams = len(parts["records"]), parts["stream_ids"]
         if parts["records"].dtype != RECORD or parts["keys"].shape != (count, 3) or parts["keys"].dtype.kind != "u":
-            raise ValueError("its contents do not add up")
+            raise ValueError("the file is damaged: the arrays of its traces' contents have different lengths")
         _check("content", launches["content"], size, count)
         _check("stream_ids", streams, count, count)
         first = first_of_each(launches["content"])
         if len(first) != count or min(first.min(initial=0), first_of_each(streams).min(initial=0)) < 0:
-            raise ValueError("its contents do not add up")
+            raise ValueError("the file is damaged: the arrays of its traces' contents do not fit together")
         traces = tuple(program.traces[launch] for launch in first.tolist()) if len(program.traces) else ("",) * count
         contents = Contents(**parts, traces=traces)
     return replace(program, labels=labels, contents=contents, **launches)
@@ -78,6 +78,6 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
 def _check(name: str, numbers: np.ndarray, size: int, most: int) -> None:
     """ValueError where an array has another size or type, or numbers that are not -1 to below `most`."""
     if numbers.shape != (size,) or numbers.dtype.kind != "i":
-        raise ValueError(f"{name} is an array of {numbers.shape} {numbers.dtype}; there are {size:,}")
+        raise ValueError(f"{name} is an array of {numbers.shape} {numbers.dtype}; expected {size:,} whole numbers")
     if len(numbers) and not -1 <= numbers.min() <= numbers.max() < most:
-        raise ValueError(f"{name} go from {numbers.min()} to {numbers.max()}; allowed: -1 to {most - 1}")
+        raise ValueError(f"{name}: got numbers from {numbers.min()} to {numbers.max()}; allowed: -1 to {most - 1}")

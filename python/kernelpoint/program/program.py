@@ -359,7 +359,7 @@ class Program:
             ValueError: no trace was read.
         """
         if self.contents is None:
-            raise ValueError("no trace of this program was read")
+            raise ValueError("no trace of this program was read, so its contents are not known")
         return self.contents
 
     @property
@@ -425,7 +425,7 @@ class Program:
             return self.duration
         if "cycles" in self.counters:
             return self.counters["cycles"]
-        raise ProfileError(f"{self.source}: no launch has a duration or cycles")
+        raise ProfileError(f"{self.source}: no launch has a duration or cycles; give a profile that has one of them")
 
     @property
     def instructions(self) -> np.ndarray | None:
@@ -509,7 +509,7 @@ class Program:
             ProfileError: the process has no launches; the message names the processes that have.
         """
         if number not in self.processes:
-            raise ProfileError(f"{self.source}: no launch of process {number}; allowed: {', '.join(map(str, self.processes))}")
+            raise ProfileError(f"{self.source}: process {number} has no launch; allowed: {', '.join(map(str, self.processes))}")
         rows = np.flatnonzero(self.process == self.processes.index(number))
         return replace(self.take(rows), counts=(len(rows),), processes=(number,))
 

@@ -73,7 +73,7 @@ def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
     with errors_of_file(f"ranges: {value}"):
         paths = _of_file(Path(value), launches, log) if source is None else source().paths(Path(), launches, log)
     if not any(paths):
-        raise ConfigError(f"ranges: {shown(value)} names no range that contains a launch of this run")
+        raise ConfigError(f"ranges: no range of {shown(value)} contains a launch of this run; give ranges of this workload")
     return Ranges.of(paths, value)
 
 
@@ -95,7 +95,7 @@ def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
         rows = admitted_rows(profiled, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
         return list(profiled.take(rows).ranges) or [""] * launches.size
     if profiled.size != launches.size:
-        raise ProfileError(f"{file}: {profiled.size:,} launches; the run has {launches.size:,}, and nothing to match them by")
+        raise ProfileError(f"{file} has {profiled.size:,} launches, the run {launches.size:,}, and no names to match them by")
     return list(profiled.ranges)
 
 

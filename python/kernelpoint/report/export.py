@@ -123,9 +123,9 @@ def clock_of(run: Run, megahertz: float | None) -> float:
         host = run.header.host
         megahertz = simulator(host.simulator).clock(options_of(host.configuration))
         if megahertz is None:
-            raise ConfigError("--clock: the run does not state the clock of its SMs; give it in MHz: --clock 1132")
+            raise ConfigError("--clock: the run does not state the clock rate of its GPU; give it in MHz, e.g. --clock 1132")
     if not (math.isfinite(megahertz) and megahertz > 0.0):
-        raise ConfigError(f"--clock: got {megahertz}; allowed: MHz, above 0")
+        raise ConfigError(f"--clock: got {megahertz}; allowed: a number of MHz above 0")
     return megahertz
 
 

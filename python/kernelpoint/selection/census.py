@@ -82,13 +82,10 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
             "profile. A program whose launches are all traced needs no selection: run its list"
         )
     if named is not None and tracer not in (None, named):
-        raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {named}'s tracer")
+        raise ConfigError(f"--tracer: got {tracer!r}; the tracer of {named} made {path}: give {named}, or leave --tracer out")
     profile = admitted_profile(path, accepted, log, prefix="")
     if named is None and tracer is None:
-        raise ConfigError(
-            f"--tracer: {path} is not a tracer's census, so say which tracer's numbers its launches have: "
-            f"{' or '.join(tracers())}"
-        )
+        raise ConfigError(f"--tracer is missing: {path} is a profile, so name the tracer to use: {' or '.join(tracers())}")
     if named is None:
         log(
             f"{path}: a profile in place of the tracer's table of launches: launches are numbered in the profile's order, "

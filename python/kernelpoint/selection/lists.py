@@ -41,7 +41,7 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
     folder = source if source.is_dir() else source.parent
     tracer = simulator_of(listed.traces).tracer
     if tracer is None:
-        raise TraceError(f"{source}: no list of a simulator whose tracer is known")
+        raise TraceError(f"{source}: this list is of no simulator whose tracer KernelPoint supports")
     is_beside = output.suffix == ".g"
     if is_beside and (
         output.parent.resolve() != folder.resolve()
@@ -87,15 +87,15 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
     for path, list_copies in zip(lists, copies, strict=True):
         if list_copies != copies[0]:
             raise TraceError(
-                f"{path}: its {len(list_copies):,} copies from the host are not those of {lists[0]} ({len(copies[0]):,}): the "
-                "program ran differently, so the traces do not belong together"
+                f"{path}: its {len(list_copies):,} copies from the host are not those of {lists[0]} ({len(copies[0]):,}): "
+                "the program ran differently, so the traces do not belong together; trace again with the same input"
             )
     launches: dict[int, tuple[str, int]] = {}  # trace, and copies before it
     for path, each in zip(lists, read, strict=True):
         before = _copies_before(each.copies[0], each.size).tolist()
         for number, trace, count in zip(np.asarray(each.numbers).tolist(), each.traces, before, strict=True):
             if number < 0 or number in launches:
-                raise TraceError(f"{path}: launch {number} ({trace}) is in two of the lists, or has no number")
+                raise TraceError(f"{path}: launch {number} ({trace}) is also in another of the lists, or lacks a number")
             launches[number] = trace, count
     ordered = [launches[number] for number in sorted(launches)]
     try:
@@ -111,7 +111,7 @@ def _list_of(folder: Path) -> tuple[Path, Tracer]:
         if (path := folder / tracer.list_name).is_file():
             return path, tracer
     names = " and ".join(f"no {tracer.list_name}" for tracer in tracers().values())
-    raise TraceError(f"{folder}: {names}; give the folder of one tracer run, post-processed")
+    raise TraceError(f"{folder} is not the folder of a tracer's run after post-processing: {names}")
 
 
 def _linked(traces: Iterable[str], tracer: Tracer, source: Path, folder: Path) -> list[str]:

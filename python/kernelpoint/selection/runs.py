@@ -39,9 +39,9 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     assert config.selection is not None
     for key in ("plan", "profile"):
         if (value := getattr(config, key)) is not None:
-            raise ConfigError(f"{key}: got {value!r}; a selection contains its design, so name none beside `selection:`")
+            raise ConfigError(f"{key}: got {value!r}; a selection already contains its plan: remove `{key}:` or `selection:`")
     if config.clusters == "online":
-        raise ConfigError("clusters: got 'online'; a selection contains its strata; allowed: auto")
+        raise ConfigError("clusters: got 'online'; a selection already contains its strata (groups of launches); allowed: auto")
     path = host.list_paths[0]
     if host.process_count > 1 or path is None:
         problem = f"this one runs {host.process_count} applications" if host.process_count > 1 else "this one names none"
@@ -58,8 +58,8 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
         numbers = ", ".join(str(n) for n in np.asarray(program.numbers)[lacking[:SHOWN]].tolist())
         more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
         raise TraceError(
-            f"{path}: {len(lacking):,} launches of the first pass have no trace: the tracer's numbers {numbers}{more}; trace "
-            "them with the script beside the selection"
+            f"{path}: {len(lacking):,} launches that have to be simulated first have no trace: the tracer's numbers "
+            f"{numbers}{more}; trace them with the script beside the selection"
         )
     of_launch = np.full(program.size, -1, dtype=np.int32)
     of_launch[listed] = traces.numbers
@@ -165,18 +165,18 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
     launches = listed_numbers - first_number
     for row in np.flatnonzero((listed_numbers < 0) | (launches < 0) | (launches >= program.size))[:1].tolist():
         raise TraceError(
-            f"{listed.traces[row]}: its number {int(listed_numbers[row])} is no launch of the census {program.source} "
-            f"({first_number} to {first_number + program.size - 1})"
+            f"{listed.traces[row]}: its launch number {int(listed_numbers[row])} is not in the tracer's census (list "
+            f"of launches) {program.source}, which has {first_number} to {first_number + program.size - 1}"
         )
     distinct, first = np.unique(launches, return_index=True)
     if len(distinct) < len(launches):
         row = int(np.setdiff1d(np.arange(len(launches)), first)[0])
-        raise TraceError(f"{path}: launch {int(launches[row])} ({listed.traces[row]}) stands in the list twice")
+        raise TraceError(f"{path}: launch {int(launches[row])} ({listed.traces[row]}) is in the list twice; name it once")
     if len(back := np.flatnonzero(np.diff(launches) < 0)):
         row = int(back[0]) + 1
         raise TraceError(
-            f"{path}: launch {int(launches[row])} ({listed.traces[row]}) stands after launch {int(launches[row - 1])}; the "
-            "list has to be in the order of the program"
+            f"{path}: launch {int(launches[row])} ({listed.traces[row]}) comes after launch {int(launches[row - 1])}; "
+            "sort the list in the order of the program"
         )
     for launch, trace in zip(launches.tolist(), listed.traces, strict=True):
         _check(selection, launch, trace)
@@ -189,8 +189,8 @@ def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
     launches = np.flatnonzero(np.isin(numbers, np.asarray(listed.numbers)))
     if not np.array_equal(numbers[launches], np.asarray(listed.numbers)):
         raise TraceError(
-            f"{path}: {listed.size:,} launches; the program runs these traces {len(launches):,} times, in its own order: "
-            "write its list with `kernelpoint file expand LIST --selection FILE`"
+            f"{path}: the list has {listed.size:,} launches, but the program runs these traces {len(launches):,} "
+            "times, in its own order: write its list with `kernelpoint file expand LIST --selection FILE`"
         )
     for trace, place in zip(listed.traces.distinct, first_of_each(listed.traces.numbers).tolist(), strict=True):
         _check(selection, int(launches[place]), trace)
@@ -205,7 +205,7 @@ def _check(selection: Selection, launch: int, trace: str) -> None:
     same_name = same_name or base_key(name) == base_key(shape.kernel_name)
     if not same_name or (any(grid) and (grid, block) != (shape.grid, shape.block)):
         raise TraceError(
-            f"{trace}: this trace is of {shape.kernel_name}, grid {shape.grid}, block {shape.block}; launch {launch} of the "
-            f"census {census.source} is {name}, grid {grid}, block {block}: the program ran differently, so make "
-            "census and traces again with the same input"
+            f"{trace}: this trace is of {shape.kernel_name}, grid {shape.grid}, block {shape.block}; launch {launch} "
+            f"of the census (list of launches) {census.source} is {name}, grid {grid}, block {block}: the program ran "
+            "differently, so make census and traces again with the same input"
         )

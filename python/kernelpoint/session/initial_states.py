@@ -47,8 +47,7 @@ class InitialStates:
         """
         if not self._host.can_replay:
             raise HostError(
-                "replay: caches cannot be restored, because the simulator did not describe its caches or the "
-                "trace list is not on disk; set `replay: off`"
+                "replay: caches cannot be restored: no caches were described, or no trace list is on disk; set `replay: off`"
             )
         if process >= (count := len(self._host.list_paths)):
             raise HostError(f"process: got {process}; allowed: 0 to {count - 1}")

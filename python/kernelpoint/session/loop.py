@@ -259,8 +259,8 @@ class Loop:
             recorder.write(PopulationRecord(list(plan.program.counts), path, hashes, plan.strata_record))
         elif recorded.hashes.get("design") != plan.hashes["design"]:
             raise JournalError(
-                f"{recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
-                f"{plan.hashes['design']}: the traces have changed"
+                f"{recorder.path}: the traces have changed since this run began: hashes.design was "
+                f"{recorded.hashes.get('design')}, and is {plan.hashes['design']}; start a new run with another `journal:`"
             )
         self._prepare(plan)
         self.sample.pass_index = 1
@@ -291,7 +291,7 @@ class Loop:
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
         if not self.plan.program.size > self.sample.results:
-            raise SessionError(f"the total of the simulated launches could not be computed: {describe(error)}") from error
+            raise SessionError(f"the total over the simulated launches could not be computed: {describe(error)}") from error
         what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
         if self.plan.program.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")

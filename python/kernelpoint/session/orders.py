@@ -397,8 +397,8 @@ class OnlinePass(Orders):
             raise HostError(f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches")
         if index >= reach + FARTHEST:
             raise HostError(
-                f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
-                f"{reach:,} have come: allowed are those below {reach + FARTHEST:,}"
+                f"launch index of process {process}: got {index:,}; launches are numbered from 0 in program order, and "
+                f"{reach:,} have come so far; allowed: below {reach + FARTHEST:,}"
             )
         return Launch(process, index, -1)
 

@@ -226,7 +226,7 @@ class Sample(Orders):
         if not stopped:
             return Outcome(*place, counters)
         if not self.projections.is_stopped(launch.unit):
-            raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
+            raise HostError(f"the simulator stopped launch {launch.index} before its end, although it was to continue")
         counters, projection = self.projections.project(launch.unit, counters)
         check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
         return Outcome(*place, counters, projection=projection)
@@ -256,7 +256,7 @@ class Sample(Orders):
         """
         self._require_in_flight(launch)
         if record.validation is not None:
-            raise HostError(f"launch {launch.index}: got a result for validation chain {record.validation}, not for the sample")
+            raise HostError(f"launch {launch.index}: got a result of validation {record.validation}, expected the sample's")
         self.close(unit := launch.unit)
         if self.projections.interval:
             self.projections.forget(unit)

@@ -252,7 +252,7 @@ class Session(Calls):
         Cycles and instructions of a simulated launch are its result. Over all launches they add up to the estimated totals.
         """
         if self._statement is None:
-            raise HostError("the cost of a launch was asked for before the run was finished")
+            raise HostError("got a call for a launch's estimate before the run was finished; finish the run first")
         return self._statement.launch(self.loop.sample.launch(process, self._index(process, index)).unit)
 
     def launch_name(self, process: int, index: int) -> str | None:
@@ -301,7 +301,7 @@ class Session(Calls):
     def _require_open(self) -> None:
         self.recorder.require_open()
         if self.summary is not None:
-            raise HostError("the run is finished; open another session")
+            raise HostError("this run is finished; open another session")
 
 
 class TimeSaved:

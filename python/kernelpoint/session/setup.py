@@ -99,7 +99,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     policy = load_policy(config.policy)
     if policy.projects(config) and (not host.can_stop or host.concurrent):
         why = "lets kernel launches overlap" if host.concurrent else "cannot stop a launch inside"
-        raise ConfigError(f"policy.project: got True, but this host {why}; allowed: False")
+        raise ConfigError(f"policy.project: got True, but this simulator {why}; allowed: False")
     budget = budget_of(config, policy, host)
     if config.replay.state == "empty" and not host.can_replay:
         raise ConfigError(
@@ -110,8 +110,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     plan = None if unknown else _plan(config, policy, host, log, begun_with, pool)
     if plan is None and config.ranges is not None:
         raise ConfigError(
-            f"ranges: got {config.ranges!r}, but no list names the launches before this run; allowed: a run whose "
-            "simulator names a trace list"
+            f"ranges: got {config.ranges!r}, but this simulator names no trace list before the run; leave `ranges:` "
+            "out, or name a trace list"
         )
     ranges = None
     if plan is not None and config.ranges is not None:
@@ -144,8 +144,8 @@ def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
     is_this_journal = Path(path).resolve() == Path(setup.config.journal).resolve()
     if setup.is_full_run or setup.plan is None or is_this_journal or not begins_alike:
         raise ConfigError(
-            f"results_from: got {path!r}; allowed: the journal of another run, in a sampled run of a trace list, in "
-            "which caches and predictors are restored before each simulated launch"
+            f"results_from: got {path!r}; allowed: the journal of another run, if this run is sampled, names a trace "
+            "list, and its simulator restores caches and predictors before each simulated launch"
         )
     earlier = read_earlier(path, setup.record(), setup.host.counters)
     log(f"{len(earlier.of_launch):,} launches have results in {path}; those that this run draws are not simulated again")
@@ -164,7 +164,9 @@ def _plan(config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_
 def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     """True if the run is online: the user asked for it, or the launches are unknown beforehand."""
     if config.clusters == "online" and not policy.online:
-        raise ConfigError(f"clusters: got 'online'; policy {config.policy} needs all launches before the run; allowed: auto")
+        raise ConfigError(
+            f"clusters: got 'online', but policy {config.policy} needs all launches beforehand; set `clusters: auto`"
+        )
     if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):
         raise ConfigError(
             f"{named[0]}: got {getattr(config, named[0])!r}; it needs a plan made before the run, which "
@@ -175,7 +177,7 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     unknown = not (is_named or is_counted) and all(path is None for path in host.list_paths)
     screened = config.clusters == "online" or (policy.online and unknown)
     if screened and host.process_count > 1 and not all(host.launch_counts):
-        raise ConfigError("clusters: online needs the number of launches of each process where a host runs several")
+        raise ConfigError("clusters: got 'online', for which a simulator of several processes has to state launch_counts")
     return screened
 
 
@@ -205,9 +207,9 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
     of_cycles = [name for name in targets if {"cycles", ACTIVE_CYCLES} & {*RATIOS.get(name, (name,))}]
     if host.concurrent and of_cycles and config.policy.name != "all":
         raise ConfigError(
-            f"error_budget.counter: got {of_cycles[0]!r}, but this host lets kernel launches overlap, so the sum over "
-            "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "
-            "another"
+            f"error_budget.counter: got {of_cycles[0]!r}, but this simulator lets kernel launches overlap, so the sum "
+            "over launches is not its total; allowed: a counter that adds up, or a simulator that runs launches one "
+            "after another"
         )
     return policy.budget_for(config)
 

@@ -233,7 +233,7 @@ class Validation(Orders):
     def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
         """Journal record of the result of a launch in a chain."""
         if stopped:
-            raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
+            raise HostError(f"the simulator stopped launch {launch.index} before its end, although it was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
         check_counters(launch.index, counters, expected, self._setup.budget.counter)
         return self._result(counters)
@@ -257,7 +257,7 @@ class Validation(Orders):
         if record.counters:
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):
                 raise HostError(
-                    f"launch {record.launch}: got a result for validation chain {record.validation}, which was not requested"
+                    f"launch {record.launch}: got a result of validation {record.validation}, which was not planned"
                 )
             self._results[self._position] = record.counters
             if record.copied:

@@ -230,7 +230,7 @@ class WorkerSession(Calls):
                 while remaining:
                     remaining = remaining[os.write(self._answers, remaining) :]
         except OSError as error:
-            raise SessionError(f"the coordinator is gone: {error.strerror}") from None
+            raise SessionError(f"`kernelpoint run`, which started this simulator, has ended ({error.strerror})") from None
 
     def _beat(self) -> None:
         """Send an empty line every few seconds, so that the coordinator knows that this process runs."""

@@ -127,7 +127,7 @@ class ArtefactCache:
         try:
             for key, value, crc in self._db.execute(query, (kind, json.dumps(keys))):
                 if checksum(f"{kind} {key}", value) != crc:
-                    raise ValueError("a row does not have its checksum")
+                    raise ValueError("the cache is damaged: a row does not match its checksum")
                 values[key] = decode(value)
         except _DAMAGED as error:
             self._recover(error)
@@ -265,7 +265,7 @@ def _require_ours(path: Path) -> None:
         if journal.seek(0, os.SEEK_END) >= len(_SUPER):
             journal.seek(-len(_SUPER), os.SEEK_END)
             if journal.read() == _SUPER:
-                raise sqlite3.DatabaseError("its journal names another file")
+                raise sqlite3.DatabaseError("the cache is damaged: its SQLite journal names another file")
     header = b""
     with contextlib.suppress(FileNotFoundError), open_regular(path) as file:
         header = file.read(_HEADER)
@@ -298,7 +298,7 @@ def _open(path: Path) -> _Connection:
         if not _is_current(connection):
             return _prepare(connection)
         if _tables(connection) != _made(SCHEMA):
-            raise sqlite3.DatabaseError("it has other tables than were made")
+            raise sqlite3.DatabaseError("the cache is damaged: it has other tables than KernelPoint makes")
         return connection
     except BaseException:
         connection.close()

@@ -167,12 +167,12 @@ class FootprintsBeside:
         try:
             with open_regular(self._path) as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
-                    raise ValueError("does not begin as footprints do")
+                    raise ValueError("the file does not begin as a pack's footprints (addresses of traces) do")
                 index = file.readline(_MOST_INDEX)
                 begin, end = file.tell(), os.fstat(file.fileno()).st_size
                 for trace, of, size in json.loads(index):
                     if type(size) is not int or not 0 <= size <= end - begin:
-                        raise ValueError(f"states an impossible size {size!r} for the footprint at byte {begin:,}")
+                        raise ValueError(f"the file states an impossible size {size!r} of the footprint at byte {begin:,}")
                     if of == residency:
                         self._places[os.path.join(folder, trace)] = begin, size
                     begin += size
@@ -180,7 +180,8 @@ class FootprintsBeside:
             raise TraceError(f"{self._path}: cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, RecursionError) as error:
             raise TraceError(
-                f"{self._path}: damaged, not a file of footprints from a pack: {' '.join(str(error).split())[:200]}"
+                f"{self._path}: this file of footprints from a pack is damaged: {' '.join(str(error).split())[:200]}; "
+                "unpack the pack again"
             ) from None
 
     def get(self, path: str) -> bytes | None:

@@ -114,16 +114,17 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     >>> check_available("stem", frozenset({Need.PROFILE}), Available(traces=True))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.PolicyError: policy: stem plans from times or counters of every launch; name a ...
+    kernelpoint.errors.PolicyError: policy: stem plans from the time or counters of every launch; name a ...
     """
     if Need.PROFILE in needs and available.profile is None:
         raise PolicyError(
-            f"policy: {policy} plans from times or counters of every launch; name a file of them "
-            f"with {option}, or the fast model's predictions of traces: `profile: model`"
+            f"policy: {policy} plans from the time or counters of every launch; name a file of them with {option}, or "
+            "set `profile: model` to take the fast model's predictions from traces"
         )
     if Need.TRACES in needs and not available.traces:
         raise ConfigError(
-            f"policy: {policy} reads every trace before the simulation, but the simulator names no trace list on disk"
+            f"policy: {policy} reads every trace before the simulation, but the simulator names no trace list on "
+            "disk; name one, or choose another policy"
         )
 
 
@@ -133,15 +134,18 @@ def require(program: Program, policy: str, *needs: Need) -> None:
     Raises:
         PolicyError: an input is missing.
 
-    >>> require(Program((6,)), "gcl", Need.TRACES)
+    >>> require(Program((6,)), "gcl", Need.TRACES)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.PolicyError: policy gcl needs the traces of the launches, and there are none
+    kernelpoint.errors.PolicyError: policy gcl needs the traces of launches, and there are none; ...
     """
     if Need.TRACES in needs and program.contents is None:
-        raise PolicyError(f"policy {policy} needs the traces of the launches, and there are none")
+        raise PolicyError(f"policy {policy} needs the traces of launches, and there are none; give a list or another policy")
     if Need.EMBEDDINGS in needs and program.embeddings is None:
-        raise PolicyError(f"policy {policy} needs the traces and embeddings of the launches, and there are none")
+        raise PolicyError(
+            f"policy {policy} needs the traces of the launches and their embeddings, and there are none; run with a "
+            "trace list, or choose another policy"
+        )
     if Need.PROFILE in needs and not program.source:
         raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
 
@@ -169,10 +173,10 @@ def known_times(program: Program, policy: str) -> tuple[np.ndarray, np.ndarray]:
     has_time = np.isfinite(times)
     if 2 * has_time.sum() < len(times):
         raise PolicyError(
-            f"policy {policy} needs a time of every launch; {program.source} has one for {has_time.sum():,} of {len(times):,}"
+            f"policy {policy} needs the time of every launch; {program.source} has {has_time.sum():,} of {len(times):,}"
         )
     if (times[has_time] < 0).any():
-        raise PolicyError(f"{program.source}: a launch takes {times[has_time].min()}, allowed: times from 0")
+        raise PolicyError(f"{program.source}: a launch has the time {times[has_time].min()}; allowed: 0 or more")
     return times, has_time
 
 
@@ -207,9 +211,7 @@ def complete(
         shown = WorkProgress("reading", "traces", log)
         scan = scan_launches(program.traces, progress=shown, log=log, pool=pool)
         if len(scan.errors) == program.size:
-            raise TraceError(
-                f"none of the {program.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
-            )
+            raise TraceError(f"none of the {program.size:,} traces can be read; the first: {next(iter(scan.errors.values()))}")
         program = program.with_contents_of(scan)
     if Need.EMBEDDINGS in needs and program.embeddings is None and program.contents is not None:
         from kernelpoint.encoder import embed_streams
@@ -439,8 +441,8 @@ def with_profile(program: Program, config: Config, log: Log, pool: Pool | None =
         program = complete(program, frozenset({Need.MODEL}), config.encoder, log, pool=pool)
         if program.predictions is None:
             raise ProfileError(
-                "profile: got 'model', but the fast model is off, or there is no trace list on disk; allowed: a file of times "
-                "or counters, or `model` with `fast_model: auto` and a list"
+                "profile: got 'model', but the fast model is off, or there is no trace list on disk; name a file of "
+                "times or counters, or set `fast_model: auto` and name a trace list"
             )
         return as_times(program)
     from kernelpoint.admission import admitted_profile
@@ -450,8 +452,8 @@ def with_profile(program: Program, config: Config, log: Log, pool: Pool | None =
         profile = aligned(profile, program, log, config.accept)
     elif profile.size != program.size:
         raise ProfileError(
-            f"{config.profile}: {profile.size} launches; the run has {program.size}, and there is no trace list to match them "
-            "with"
+            f"{config.profile} has {profile.size} launches, the run {program.size}, and there is no trace list to "
+            "match them with; give the profile of this run"
         )
     return program.with_times_of(profile)
 
@@ -504,11 +506,14 @@ def program_of(host: HostInfo, seed: int) -> Program:
 
             read.append(read_trace_list(path))
             if count and count != read[-1].size:
-                raise HostError(f"process {process}: the host counts {count} launches, its list {path} has {read[-1].size}")
+                raise HostError(
+                    f"process {process}: the simulator counts {count} launches, its list {path} has {read[-1].size}; name the "
+                    "list of this run"
+                )
             count = read[-1].size
         elif count <= 0:
             raise ConfigError(
-                f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
+                f"process {process}: the simulator has to name a trace list or a number of launches, and names neither"
             )
         counts.append(count)
     if host.descriptions is not None and not read:

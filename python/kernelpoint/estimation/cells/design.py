@@ -134,18 +134,18 @@ class AssistedDesign:
 
     def __post_init__(self) -> None:
         if not self.predictions:
-            raise ConfigError("design.predictions: there are none; give those of one counter or more")
+            raise ConfigError("design.predictions is empty; give predictions of one counter or more")
         sizes = {"u": len(self.u)} | {f"predictions of {name}": one.size for name, one in self.known.items()}
         for name, size in sizes.items():
             if size != len(self.groups):
-                raise ConfigError(f"design.{name} has length {size}; {len(self.groups)} units need as many")
+                raise ConfigError(f"design.{name} has length {size}; expected {len(self.groups)}, one for each launch")
         if len(self.u) and not (self.u.min() >= 0.0 and self.u.max() < 1.0):
             raise ConfigError("design.u must lie in [0, 1)")
         kinds = next(iter(self.known.values())).kinds
         present = self.free if kinds is None else np.unique(kinds[self.free])
         for name, one in self.known.items():
             if one.kinds is not kinds:
-                raise ConfigError("design.predictions: each counter has the same kinds of units")
+                raise ConfigError("design.predictions: the counters have different `kinds`; give all of them the same array")
             for what, values in (("", one.values), (" of draws", one.of_draws), (" as deviations", one.deviations)):
                 if values is not None and not ((values[present] >= 0.0) & (values[present] <= 1e60)).all():
                     raise ConfigError(f"design.predictions of {name}{what} must be numbers from 0 to 1e60")

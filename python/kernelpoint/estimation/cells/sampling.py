@@ -435,7 +435,10 @@ class CellSampling(Sampling):
         if not fits or not all(
             isinstance(n, int) and low <= n <= high for n, (low, high) in zip(cells or (), limits, strict=True)
         ):
-            raise JournalError("the cells of a pass in the journal do not fit this design")
+            raise JournalError(
+                "the journal is of another plan: its sample sizes for a round of sampling are impossible here; name "
+                "another with `journal:`"
+            )
         self._parts.set(cells or ())
         self._parts.apart = bool(apart)
 

@@ -54,8 +54,8 @@ class SystematicErrors:
         for error in by_counter.values():
             if not math.isfinite(error.estimate) or error.half_width < 0.0:
                 raise ConfigError(
-                    f"systematic error: got {error.estimate!r} +- {error.half_width!r}; allowed: a finite error, a "
-                    "half-width from 0"
+                    f"systematic error: got {error.estimate!r} +- {error.half_width!r}; allowed: a finite error, and a "
+                    "half-width of 0 or more"
                 )
         self.by_counter = dict(by_counter)
 

@@ -93,7 +93,9 @@ class Design:
         for name, length in {"u": units, "x": units, "clusters": strata}.items():
             value = getattr(self, name)
             if value is not None and len(value) != length:
-                raise ConfigError(f"design.{name} has length {len(value)}; {units} units in {strata} strata need {length}")
+                raise ConfigError(
+                    f"design.{name} has length {len(value)}; expected {length}, for {units} launches, {strata} strata"
+                )
         if units and (self.strata.min() < -1 or self.strata.max() >= strata):
             raise ConfigError(
                 f"design.strata has values from {self.strata.min()} to {self.strata.max()}; allowed: -1 to {strata - 1}"
@@ -155,15 +157,15 @@ class Design:
         chosen = np.asarray(self.chosen)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= len(self.strata)):
             raise ConfigError(
-                f"design.chosen has units from {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.strata) - 1}"
+                f"design.chosen has launches from {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.strata) - 1}"
             )
         if len(np.unique(chosen)) != len(chosen):
-            raise ConfigError("design.chosen names a unit twice")
+            raise ConfigError("design.chosen names a launch twice; give each once")
         empty = np.flatnonzero(
             (self.sizes > 0) & (np.bincount(self.strata[chosen] + 1, minlength=len(self.sizes) + 1)[1:] == 0)
         )
         if len(empty):
-            raise ConfigError(f"design.chosen has no unit of stratum {empty[0]} ({len(empty)} such strata)")
+            raise ConfigError(f"design.chosen has no launch of stratum {empty[0]} ({len(empty)} such strata); give one of each")
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

@@ -55,9 +55,12 @@ class StrataSampling(Sampling):
         if method not in ESTIMATORS:
             raise ConfigError(f"estimate: {shown(method)} is not allowed; give one of {', '.join(ESTIMATORS)}")
         if method in ("ratio", "separate_ratio") and design.x is None:
-            raise ConfigError(f"estimate: {method!r} needs a covariate, and the design has none; give regression or mean")
+            raise ConfigError(f"estimate: {method!r} needs a covariate (design.x), which is missing; give regression or mean")
         if method == "separate_ratio" and design.chosen is None:
-            raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
+            raise ConfigError(
+                "estimate: 'separate_ratio' is biased in small samples; it is allowed only if the design names its "
+                "sample (design.chosen)"
+            )
         super().__init__(len(design.strata), budget, ratios, ranges)
         self.design, self.method = design, method
         self._kinds: tuple[Kind, ...] = ("first",)
@@ -271,7 +274,10 @@ class StrataSampling(Sampling):
         except (LookupError, TypeError, ValueError, OverflowError):
             fits = False
         if not fits:
-            raise JournalError("the sizes of a pass in the journal do not fit this design")
+            raise JournalError(
+                "the journal is of another plan: its sample sizes for a round of sampling are impossible here; name "
+                "another with `journal:`"
+            )
         self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
 
     def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:

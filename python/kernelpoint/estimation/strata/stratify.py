@@ -225,7 +225,9 @@ def stratify(
     """
     N = len(levels[0])
     if len(spreads) != len(levels):
-        raise ConfigError(f"spreads: {len(spreads)} values for {len(levels)} levels; give one expected CoV per level")
+        raise ConfigError(
+            f"spreads: got {len(spreads)} values for {len(levels)} levels; give a coefficient of variation for each"
+        )
     expected = np.ones(N) if expected is None else expected
     free = np.ones(N, bool)
     if take_all is not None:

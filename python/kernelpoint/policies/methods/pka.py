@@ -158,8 +158,8 @@ def _features(program: Program) -> tuple[np.ndarray, np.ndarray]:
         return table, _detailed(program)
     if program.contents is None:
         raise PolicyError(
-            "policy pka needs twelve counters of every launch; they come from a profile of Nsight Compute "
-            f"({COUNTERS[0]}, ...) or are computed from traces, and there is neither"
+            "policy pka needs twelve counters of every launch; give a profile of Nsight Compute that has them "
+            f"({COUNTERS[0]}, ...), or traces, from which they are computed"
         )
     count = program.count
     per_instruction = count("thread_instructions") / np.maximum(count("instructions"), 1)
@@ -179,7 +179,9 @@ def _known_amounts(program: Program, detailed: np.ndarray) -> np.ndarray:
     if program.contents is not None:
         return program.count("instructions")[detailed].astype(float)
     if "smsp__inst_executed.sum" not in program.counters:
-        raise PolicyError("policy pka needs times or instructions to choose the number of clusters")
+        raise PolicyError(
+            "policy pka needs times or instruction counts to choose the number of clusters; give a profile of them"
+        )
     return program.counters["smsp__inst_executed.sum"][detailed]
 
 

@@ -105,13 +105,13 @@ class Sieve(Representatives):
         counts = program.instructions
         if counts is None:
             raise PolicyError(
-                "policy sieve needs the instructions of every launch; they come from traces, or from a profile with a counter "
-                "such as smsp__inst_executed.sum (Nsight Compute), and there is neither"
+                "policy sieve needs the instruction count of every launch; give traces, or a profile with a counter such "
+                "as smsp__inst_executed.sum (Nsight Compute)"
             )
         kernel = program.kernels
         usable = np.isfinite(counts) & (kernel >= 0)
         if not usable.any():
-            raise PolicyError("policy sieve: no launch has both a kernel name and an instruction count")
+            raise PolicyError("policy sieve: no launch has a kernel name and an instruction count; give a profile of both")
         threads = program.block.prod(axis=1)
         strata = np.full(program.size, -1, dtype=np.int64)
         chosen: list[int] = []

@@ -133,7 +133,7 @@ def read_trace(path: Path) -> tuple[Any, list[Any]]:
         metadata = _parsed(classes.GlobalMetadata, next(messages, b""), f"{path}: its metadata")
         nodes = [_parsed(classes.Node, data, f"{path}: node {n}") for n, data in enumerate(messages)]
     if len({node.id for node in nodes}) < len(nodes):
-        raise ProfileError(f"{path}: two nodes have one id")
+        raise ProfileError(f"{path}: two nodes have the same id; the file is damaged")
     return metadata, nodes
 
 

@@ -33,7 +33,7 @@ class KernelPointJournal(TextFormat):
         run = Run(Path(source), records)
         if not records or len(run.results) != sum(run.launches):
             count = f"{len(run.results)} of {sum(run.launches)}" if records else "no"
-            raise ProfileError(f"{source}: {count} launches have results; a profile needs a full run")
+            raise ProfileError(f"{source}: {count} launches have results; a profile needs a full run (`policy: all`)")
         builder = ProgramBuilder(source)
         for unit, result in run.results.items():
             builder.add("", order=unit, counters=result.counters)

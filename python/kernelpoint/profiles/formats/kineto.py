@@ -95,8 +95,8 @@ class _Opened:
         """Path of the range of each kernel, by the correlation of its call."""
         if not self.ranges:
             raise ProfileError(
-                f"{source}: no modules, annotations or operators beside its kernels; profile with activities CPU and CUDA, and "
-                "with_modules=True"
+                f"{source}: the trace has no modules, annotations or operators beside its kernels; profile with "
+                "activities CPU and CUDA, and with_modules=True"
             )
         numbers = [number for number, order in enumerate(orders) if order in self.calls]
         paths = [""] * len(orders)
@@ -113,7 +113,7 @@ def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> i
         begin, duration = float(event["ts"]), float(event["dur"]) * 1000
         start = round(event["ts"] * 1000) if math.isfinite(begin) else 0
     except (KeyError, TypeError, ValueError):
-        raise ProfileError(f"{where}: needs numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}") from None
+        raise ProfileError(f"{where}: expected numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}") from None
     if not math.isfinite(begin):
         duration = math.nan  # a kernel without a place on the clock is one without a time
     order = correlation_of(event)
@@ -182,7 +182,7 @@ def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
     rest = text[position:]
     while rest:
         if _LIST.search(rest):
-            raise ProfileError(f"{source}: a second list of traceEvents; give each trace in a file of its own")
+            raise ProfileError(f"{source}: the file has a second list of traceEvents; give each trace in a file of its own")
         rest = rest[-_LIST_BEGIN:] + more if (more := file.read(CHUNK)) else ""
 
 
@@ -193,7 +193,7 @@ def _open_array(file: TextIO, source: str) -> tuple[str, int]:
         return text, text.index("[") + 1
     while not (match := _LIST.search(text)):
         if not (more := file.read(CHUNK)):
-            raise ProfileError(f"{source}: no list of traceEvents, so this is not a trace of the PyTorch profiler")
+            raise ProfileError(f"{source}: the file has no list of traceEvents, so it is not a trace of the PyTorch profiler")
         text = text[-_LIST_BEGIN:] + more
     return text, match.end()
 

@@ -76,7 +76,7 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
     try:
         with open_regular(path) as file:
             if not file.read(len(_MAGIC)) == _MAGIC:
-                raise ProfileError(f"{source}: a packed SQLite database: unpack it")
+                raise ProfileError(f"{source}: this SQLite database is compressed; decompress it first")
         # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
         connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
         most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
@@ -124,12 +124,10 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
     ):
         number, name = name, names.get(name, name)
         if not isinstance(name, str):
-            raise ProfileError(f"{source}: {KERNELS}: StringIds lacks the name of a kernel, number {number}")
+            raise ProfileError(f"{source}: the file is damaged: table StringIds lacks name {number}, which {KERNELS} uses")
         numbers = (start, *shape, registers, static, dynamic, stream, order, gpu, process, node)
         if {*map(type, numbers)} != _INTEGERS or type(end) not in _END:
-            raise ProfileError(
-                f"{source}: {KERNELS}: kernel {name[:60]!r}: expected integers, found {str((*numbers, end))[:120]}"
-            )
+            raise ProfileError(f"{source}: {KERNELS}: kernel {name[:60]!r}: expected integers, got {str((*numbers, end))[:99]}")
         grid, block = tuple(shape[:3]), tuple(shape[3:])
         time = math.nan if end is None else float(end - start)
         builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu, process, node)
@@ -145,7 +143,7 @@ def _paths(connection: sqlite3.Connection, source: str, tables: set[str], kernel
         raise ProfileError(f"{source}: no table {missing[0]}; was the run traced with --trace=cuda,nvtx?")
     columns = _columns(connection, RANGES)
     if not {"start", "end", "text", "globalTid"} <= columns:
-        raise ProfileError(f"{source}: {RANGES} lacks times, names or threads; it has {', '.join(sorted(columns))}")
+        raise ProfileError(f"{source}: table {RANGES} lacks times, names or threads; it has only {', '.join(sorted(columns))}")
     calls: dict[tuple[int, int], tuple[int, float]] = {}  # thread and time
     for thread, start, correlation in connection.execute(f'SELECT "globalTid", "start", "correlationId" FROM {CALLS}'):
         calls[thread >> PROCESS_BITS, correlation] = calls[0, correlation] = thread, start
@@ -165,7 +163,7 @@ def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
     columns = _columns(connection, KERNELS)
     names = [name for name in NAMES if name in columns]
     if not names or not {"start", "end"} <= columns:
-        raise ProfileError(f"{source}: {KERNELS} lacks names or times; it has {', '.join(sorted(columns))}")
+        raise ProfileError(f"{source}: table {KERNELS} lacks names or times; it has the columns {', '.join(sorted(columns))}")
     values = [f'COALESCE("{name}", {default})' if name in columns else str(default) for name, default in DEFAULTS.items()]
     listed = ", ".join([f"COALESCE({', '.join([*names, 'NULL'])})", '"start"', '"end"', *values])
     return connection.execute(f"SELECT {listed} FROM {KERNELS}")

@@ -154,7 +154,7 @@ class Tables(TextFormat):
         header = _find_header(itertools.islice(lines, MOST_PREAMBLE))
         if header is None:
             titles = ", ".join(table.title for table in TABLES if not table.refused)
-            raise ProfileError(f"{source}: the header of a table of launches is missing; allowed: {titles}")
+            raise ProfileError(f"{source}: no line is the header of a table of launches; allowed: {titles}")
         table, delimiter, names, line = header
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
@@ -211,7 +211,7 @@ def _rows(reader: Iterator[list[str]], width: int, source: str, before: int) -> 
         if len(fields) == width:
             yield line, fields
         elif fields and not fields[0].startswith("=="):
-            raise ProfileError(f"{source}:{line}: {len(fields)} fields, the header has {width}")
+            raise ProfileError(f"{source}:{line}: this row has {len(fields)} fields, its header {width}; export it again")
 
 
 class _Rows:
@@ -228,9 +228,7 @@ class _Rows:
                 self.unit[self.place[column]] = unit
         self.at = {what: self._places(columns) for what, columns in table.columns.items()}
         if not self.at["name"] and "trace" not in table.columns:
-            raise ProfileError(
-                f"{source}: {table.title} without the column {table.columns['name']!r}; it has {', '.join(names)}"
-            )
+            raise ProfileError(f"{source}: {table.title} lacks the column {table.columns['name']!r}; it has {', '.join(names)}")
         about = {place for places in self.at.values() for place in places} | {
             self.place[name] for name in ABOUT if name in self.place
         }
@@ -260,7 +258,7 @@ class _Rows:
         """Add the launches of a table that has one row for each metric of a launch."""
         columns = self.table.metrics or ("", "", "")
         if missing := [column for column in columns if column and column not in self.place]:
-            raise ProfileError(f"{self.source}: the header has {columns[0]!r} without {missing[0]!r}")
+            raise ProfileError(f"{self.source}: the table has the column {columns[0]!r}, but not {missing[0]!r}; export both")
         name, value, unit = (self.place.get(column, -1) for column in columns)
         launches = itertools.groupby(
             rows, key=lambda numbered: [numbered[1][place] for place in self.at["process"] + self.at["order"]]
@@ -471,8 +469,8 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
     text = text.strip()
     if "," in text and not _THOUSANDS.fullmatch(text):
         raise ProfileError(
-            f"{where}: {text[:60]!r} has a comma that is not between thousands; decimal commas are read where semicolons "
-            "separate the fields: else export the table again with LC_ALL=C"
+            f"{where}: {text[:60]!r} has a comma that is not between thousands; decimal commas need semicolons "
+            "between fields: else export the table again with LC_ALL=C"
         )
     if allow_empty and text in ("", "n/a", "nan"):
         return math.nan
@@ -498,7 +496,7 @@ def shape(text: str, where: str) -> tuple[int, int, int]:
     except ValueError:
         sizes = []
     if not 1 <= len(sizes) <= 3:
-        raise ProfileError(f"{where}: expected up to three sizes such as 16x1x1, got {text[:60]!r}")
+        raise ProfileError(f"{where}: expected a shape of up to three sizes such as 16x1x1, got {text[:60]!r}")
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z
 

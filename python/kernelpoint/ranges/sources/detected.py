@@ -31,9 +31,7 @@ class Detected(RangeSource):
         """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range."""
         repeated = repeats(launches.kinds)
         if not any(repeated):
-            raise ProfileError(
-                "ranges: got 'detected', but no run of kernels of this list repeats itself; name a file of ranges instead"
-            )
+            raise ProfileError("ranges: got 'detected', but no sequence of kernels in this list repeats; name a file of ranges")
         return repeated
 
 

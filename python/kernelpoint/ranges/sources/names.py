@@ -25,7 +25,7 @@ class Names(RangeSource):
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]
         if not named and not launches.names.distinct:
-            raise ProfileError("ranges: got 'names', but launches of this run have neither a name nor a trace file")
+            raise ProfileError("ranges: got 'names', but the launches have no names and no trace files; name a file of ranges")
         common = os.path.commonpath(named) if named else ""
         below = {folder: os.path.relpath(folder, common) for folder in named}
         tags = [below[folder] if folder else "." for folder in folders] or ["."] * launches.size

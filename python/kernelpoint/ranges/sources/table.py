@@ -32,7 +32,7 @@ class Table(RangeSource):
             for fields in filter(None, rows):
                 line, row = rows.line_num, dict(zip(header, fields, strict=False))
                 if len(fields) != len(header):
-                    raise ProfileError(f"{file}:{line}: {len(fields)} fields, the header has {len(header)}")
+                    raise ProfileError(f"{file}:{line}: this row has {len(fields)} fields, the header has {len(header)}")
                 value = row["launch"].strip()
                 launch = int(value) if value.isascii() and value.isdigit() else -1
                 if not 0 <= launch < launches.size:
@@ -40,6 +40,6 @@ class Table(RangeSource):
                         f"{file}:{line}: launch: got {shown(value)}; allowed: 0 to {launches.size - 1}, as in the run"
                     )
                 if launch in paths:
-                    raise ProfileError(f"{file}:{line}: launch {launch} stands here a second time; name each once")
+                    raise ProfileError(f"{file}:{line}: launch {launch} is given a second time; give each launch once")
                 paths[launch] = row["path"]
         return [paths.get(launch, "") for launch in range(launches.size)]

@@ -80,12 +80,15 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
     rows = list(launches(run))
     cycles = np.array([np.nan if row.cycles is None else row.cycles for row in rows])
     if not np.isfinite(cycles).all():
-        raise ConfigError(f"{run.path}: the run states no cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}")
+        raise ConfigError(
+            f"{run.path}: this export needs the cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}, "
+            "which the run lacks"
+        )
     simulated = np.array([row.how == SIMULATED for row in rows])
     total = run.ended().counters["cycles"]
     if end != "estimate":
         if not total.is_bounded:
-            raise ConfigError(f"--end: {run.path} states no half-width of its cycles; allowed: estimate")
+            raise ConfigError(f"--end: got {end!r}, but {run.path} states no half-width of its cycles; allowed: estimate")
         shift = total.half_width * (1.0 if end == "high" else -1.0)
         cycles *= max(1.0 + shift / cycles.sum(), 0.0)
     names = [run.name_of(unit) for unit in range(len(rows))]
@@ -143,7 +146,7 @@ def _matched(kernels: list[Any], times: SystemTimes, like: Path | None) -> np.nd
     if not any(times.names) or (rows >= 0).sum() < MATCHED_SHARE * min(len(kernels), len(times.names)):
         raise ProfileError(
             f"--like: {like} has {len(kernels):,} kernels, of which {int((rows >= 0).sum()):,} match one of the "
-            f"{len(times.names):,} launches of the run; it seems to be of another workload"
+            f"{len(times.names):,} launches of the run; it seems to be of another workload: give a trace of this one"
         )
     return rows
 
@@ -186,13 +189,14 @@ def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
             begin, duration = event.get("ts", 0), event.get("dur", "nothing")
             if not all(isinstance(time, int | float) and 0 <= time < LONGEST for time in (begin, duration)):
                 raise ProfileError(
-                    f"--like: {file}: a kernel with the times {str((begin, duration))[:100]}; allowed: microseconds"
+                    f"--like: {file}: a kernel has the begin and duration {str((begin, duration))[:100]}; allowed: numbers of "
+                    "microseconds"
                 )
             about = event["args"] if isinstance(event.get("args"), dict) else {}
             order = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))
             kernels.append((order, begin, str(event.get("name", "")), float(duration), _collective(about)))
     if not kernels:
-        raise ProfileError(f"--like: {file} has no kernels")
+        raise ProfileError(f"--like: {file} has no kernels; give a trace that has the kernels of this run")
     return [row[2:] for row in sorted(kernels, key=lambda row: row[:2])]
 
 

@@ -27,7 +27,7 @@ class Simai(Export):
             ConfigError: the run has no ranges, or no clock is known.
         """
         if not run.ranges:
-            raise ConfigError(f"{run.path}: the run states no ranges; give it some with `ranges:`")
+            raise ConfigError(f"{run.path}: the run has no ranges, which this export takes as modules; run with `ranges:`")
         microseconds = 1.0 / clock_of(run, options.clock)
         parents = {name.rpartition("/")[0] for name in run.ranges}
         times_of: dict[str, list[float]] = {}

@@ -50,8 +50,8 @@ class AccelSimCensus(TextFormat):
                 )
             if int(match.group(1)) != expected:
                 raise ProfileError(
-                    f"{where}: expected kernel-{expected}, found {fields[0][:60]!r}; a census contains every launch of one "
-                    "CUDA context"
+                    f"{where}: expected kernel-{expected}, found {fields[0][:60]!r}; a census has to list every launch of one "
+                    "CUDA context, in order"
                 )
             x, y, z, ctas, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
             if min(x, y, z, bx, by, bz) < 1:
@@ -64,7 +64,10 @@ class AccelSimCensus(TextFormat):
             context = (match.group(2) or "").removeprefix("-")
             first = context if first is None else first
             if context != first:
-                raise ProfileError(f"{where}: launches of two CUDA contexts, '{first}' and '{context}'; give one file each")
+                raise ProfileError(
+                    f"{where}: got a launch of a second CUDA context, {context!r} after {first!r}; give each context in a "
+                    "file of its own"
+                )
             counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
             builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
             expected += 1

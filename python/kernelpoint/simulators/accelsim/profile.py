@@ -58,7 +58,7 @@ class AccelSimOutput(TextFormat):
                 continue
             key, value = match.group(1), match.group(2).strip()
             if key.startswith("kernelpoint_"):
-                raise ProfileError(f"{source}: the output of a sampled run ({key}); a profile needs a full run")
+                raise ProfileError(f"{source}: this is output of a sampled run (it has {key}); a profile needs a full run")
             if key == "Processing kernel":
                 headers.append({"trace": Path(value).name})
             elif key == "launching kernel name":
@@ -148,9 +148,7 @@ class GetStatsCsv(TextFormat):
                 "gpu_tot_sim_cycle"
             )
         if len(applications) > 1:
-            raise ProfileError(
-                f"{source}: launches of {' and '.join(sorted(applications)[:2])}; give the results of one application (-B)"
-            )
+            raise ProfileError(f"{source}: launches of {' and '.join(sorted(applications)[:2])}; give the results of one (-B)")
         builder = ProgramBuilder(source)
         if repeated:
             builder.remark("several-runs", repeated, place=source)
@@ -168,7 +166,10 @@ def _statistics(file: TextIO, source: str) -> Iterator[tuple[str, str, float]]:
         if fields[0] in ("APPS", "CFG"):
             header = fields
             if fields[0] == "APPS" and len(fields) > 2:
-                raise ProfileError(f"{source}:{line}: {len(fields) - 1} configurations; give the results of one (-C)")
+                raise ProfileError(
+                    f"{source}:{line}: the table has {len(fields) - 1} configurations; make it with get_stats.py -C for one "
+                    "configuration"
+                )
         elif len(fields) == 1:
             match = re.match(r"\w+", fields[0])
             statistic, header = (match.group(0), []) if match else (statistic, [])

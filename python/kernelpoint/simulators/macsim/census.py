@@ -40,7 +40,8 @@ class MacSimCensus(TextFormat):
             sizes = _SIZES.search(shape)
             if sizes is None:
                 raise ProfileError(
-                    f"{where}: expected 'Grid size: (x, y, z), Block size: (x, y, z)' after it, found {shape.strip()[:80]!r}"
+                    f"{where}: expected 'Grid size: (x, y, z), Block size: (x, y, z)' after the kernel's name, found "
+                    f"{shape.strip()[:80]!r}"
                 )
             x, y, z, bx, by, bz = map(int, sizes.groups())
             registers = _REGISTERS.search(shape)

@@ -113,7 +113,7 @@ def convert_to_macsim(
         kernelpoint.errors.TraceError: no-such-list.g: cannot be opened: No such file or directory
     """
     if not 1 <= level <= 9:
-        raise TraceError(f"the level of compression is {level}; allowed: 1 to 9")
+        raise TraceError(f"level: got {level}; allowed: compression levels 1 to 9")
     source, output = Path(source), Path(output)
     paths = launch_paths(source)
     if _native.trace_format(paths[0]) == "macsim":

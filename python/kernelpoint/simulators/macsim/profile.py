@@ -39,14 +39,18 @@ class MacSimOutput(TextFormat):
                 clock.update({key: float(value) for key, value in _CLOCK.findall(line)})
             elif match := _SETUP.search(line):
                 if match.group(2) != "0":
-                    raise ProfileError(f"{source}: found application {match.group(2)}; a profile may have one application, 0")
+                    raise ProfileError(
+                        f"{source}: got output of application {match.group(2)}; a profile can only be of application 0"
+                    )
                 starts.append(int(match.group(1)))
                 traces.append("/".join(Path(match.group(3)).parts[-2:]))
                 expected = int(match.group(5))
             elif match := _END.search(line):
                 end = int(match.group(1))
         if end is None or len(starts) != expected:
-            raise ProfileError(f"{source}: {len(starts)} of {expected} kernels, end {end}; the run was not complete")
+            raise ProfileError(
+                f"{source}: {len(starts)} of {expected} kernels began, the run's end is {end}: it is not complete"
+            )
         scale = clock["GPU clock frequency"] / clock["Clock LCM"]
         builder = ProgramBuilder(source)
         for index, (first, last) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
