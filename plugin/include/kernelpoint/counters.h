@@ -1,4 +1,4 @@
-/* Glossary of counters: names, units, meanings. No code includes it; tests/hosts/test_conformance.py checks hosts and
+/* Glossary of counters: names, units, meanings. KernelPoint does not include it; tests/hosts/test_conformance.py checks hosts and
  * tables against it. C99.
  *
  * A name is a literal in the hook of a simulator. A host may report counters of any name: each is extrapolated with a

@@ -42,7 +42,7 @@ typedef struct kp_kept {
     /* Options, with their values, under which a full run keeps state that replay does not put back: the bound is then
      * on the sampling error only. NULL: none. */
     const char* not_replayed;
-    /* Between a simulator's hook and its folder plugin/simulators/NAME only, which says what they mean. */
+    /* Between a simulator's hook and the folders NAME of plugin/simulators and python/kernelpoint/simulators. */
     const void* bytes;
 } kp_kept;
 
