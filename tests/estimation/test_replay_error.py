@@ -137,7 +137,9 @@ def test_launches_with_other_events_than_their_state_lets_expect_show_an_error_o
     def error(units, population=400):
         n = len(units)
         weights = np.full(n, population / n)
-        return state_error(cycles[units], predicted[units], events[units], np.full(n, 10.0), weights, population, 0.95)
+        return state_error(
+            cycles[units], predicted[units], events[None, units], np.full((1, n), 10.0), weights, population, 0.95
+        )
 
     whole = error(np.arange(400))
     assert whole.estimate == pytest.approx((20 - 30**0.5) / 30 * (cycles - predicted).sum() / cycles.sum())

@@ -19,6 +19,7 @@ from kernelpoint.session.setup import prepare
 from kernelpoint.session.statement import Statement
 from kernelpoint.session.validation import ReplayCheck, Validation, needs_validation, why_not_checked
 from kernelpoint.session.verdict import OF_MEAN
+from kernelpoint.simulators.macsim import SIMULATOR
 from kernelpoint.traces import ArtefactCache, read_trace_list
 from kernelpoint.workload.host_info import HostInfo
 
@@ -174,23 +175,24 @@ def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter
     assert 0.0 < mean.errors["cycles"].half_width < 0.4 * single.errors["cycles"].half_width
 
 
-def test_launches_with_other_mispredictions_than_the_model_began_with_other_predictors(setup):
-    """All take a tenth less than predicted. That is an error of replay in the share of mispredictions that differ."""
+@pytest.mark.parametrize("counter", ["mispredictions", "memory_requests"])
+def test_launches_with_another_number_of_events_than_the_model_predicts_began_with_another_state(setup, counter):
+    """All take a tenth less than predicted. That is an error of replay in the share of events that differ."""
     run = setup()
-    cycles, events = (run.plan.design.known[name] for name in ("cycles", "mispredictions"))
+    cycles, events = (run.plan.design.known[name] for name in ("cycles", SIMULATOR.cores.state_events[counter]))
 
-    def error(mispredictions):
+    def error(count):
         sample = Sample(run, run.plan)
         validation = Validation(run, sample, InitialStates(run.host, print, plan=run.plan))
         for unit in sample.engine.wanted().tolist():
             at = np.array([unit])
-            values = 0.9 * cycles.of_draw(at)[0], 1.0, mispredictions(events.of_draw(at)[0])
-            sample.engine.record(unit, ("cycles", "instructions", "mispredictions"), values)
+            values = 0.9 * cycles.of_draw(at)[0], 1.0, count(events.of_draw(at)[0])
+            sample.engine.record(unit, ("cycles", "instructions", counter), values)
         return validation._state_error()
 
     assert error(lambda predicted: predicted) == Estimate.of(0.0, 0.0)
     assert error(lambda predicted: predicted + 1e9).estimate == pytest.approx(-1 / 9, rel=1e-3)
-    assert -1 / 9 < error(lambda predicted: 20.0 * predicted).estimate < 0.0
+    assert -1 / 9 < error(lambda predicted: 20.0 * predicted + 20.0).estimate < 0.0
 
 
 @pytest.mark.parametrize(("counters", "warns"), [((), True), (("mispredictions",), False)])

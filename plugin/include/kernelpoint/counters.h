@@ -1,5 +1,5 @@
-/* Glossary of counters: names, units, meanings. KernelPoint does not include it; tests/hosts/test_conformance.py checks hosts and
- * tables against it. C99.
+/* Glossary of counters: names, units, meanings. KernelPoint itself does not include it; tests/hosts/test_conformance.py
+ * checks hosts and tables against it. C99.
  *
  * A name is a literal in the hook of a simulator. A host may report counters of any name: each is extrapolated with a
  * bound of its own. A counter that is listed here has the meaning that stands here, in every host: ratios are made of

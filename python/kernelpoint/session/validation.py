@@ -59,7 +59,7 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import OF_MEAN
-from kernelpoint.simulators import simulator_of
+from kernelpoint.simulators import CoreModel, simulator_of
 
 OF_TRAJECTORIES = (
     "the full run differs from the mean of all equally likely full runs as replications of the model of the cores do"
@@ -348,24 +348,31 @@ class Validation(Orders):
         return replace(check, assumption=OF_DEEPEST) if self._setup.host.restores else check
 
     def _state_error(self) -> Estimate:
-        """Error caused by the state of branch predictors, estimated from the mispredictions of the drawn launches."""
+        """Error caused by wrongly restored caches and branch predictors, estimated from the events of the drawn launches."""
         engine, design = self._sample.engine, self._plan.design
-        if MISPREDICTIONS not in engine.counters or not isinstance(design, AssistedDesign):
+        events = {name: of for name, of in self._core_model().state_events.items() if name in engine.counters}
+        if not events or not isinstance(design, AssistedDesign):
             return Estimate.of(0.0, 0.0)
         units = engine.drawn()
         units = units[(engine.results.rows[units] >= 0) & (design.groups[units] >= 0)]
-        cycles, events = engine.predict(units, ["cycles", MISPREDICTIONS]).T
-        predicted, predicted_events = (design.known[name].of_draw(units) for name in ("cycles", MISPREDICTIONS))
+        cycles, *counts = engine.predict(units, ["cycles", *events]).T
+        predicted, *expected = (design.known[name].of_draw(units) for name in ("cycles", *events.values()))
         weights, size = engine.expansions(units), self._plan.program.size
-        return state_error(cycles, predicted, events, predicted_events, weights, size, self._setup.budget.confidence)
+        return state_error(
+            cycles, predicted, np.array(counts), np.array(expected), weights, size, self._setup.budget.confidence
+        )
+
+    def _core_model(self) -> CoreModel:
+        """Model of the simulator's cores that made the predictions."""
+        model = simulator_of(self._plan.program.traces).cores
+        assert model is not None, "a model of the cores made these predictions"
+        return model
 
     def _with_trajectories(self, check: ReplayCheck, state: Estimate) -> ReplayCheck:
         """Add the errors that validation launches cannot show: long-lived state, and the scatter of equally likely full
         runs.
         """
-        host = simulator_of(self._plan.program.traces)
-        predictions, model = self._plan.design.computed, host.cores
-        assert model is not None, "a model of the cores made these predictions"
+        host, model, predictions = simulator_of(self._plan.program.traces), self._core_model(), self._plan.design.computed
         budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
         scatter = trajectory_error(predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean)
         of_pairs = check.errors["cycles"]

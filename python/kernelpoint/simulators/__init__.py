@@ -103,11 +103,14 @@ class CoreModel:
         version: number raised whenever the predictions of the model change.
         replications: number of simulated runs of a list whose mean is the prediction.
         predict: function that returns the counters of every launch, and the states of the cores before launches, for `Replay`.
+        state_events: counters of events that caches and branch predictors decide, such as misses, with the prediction of each.
+            A launch with another number of events than predicted began with wrongly restored caches or predictors.
     """
 
     version: int
     replications: int
     predict: Callable[[Sequence[str], _native.fast_model.Configuration, Log], tuple[dict[str, np.ndarray], bytes]]
+    state_events: Mapping[str, str]
 
 
 @dataclass(frozen=True)

@@ -211,23 +211,25 @@ def state_error(
     units: int,
     confidence: float,
 ) -> Estimate:
-    """Relative error of a total because replay restores long-lived state, such as that of branch predictors, wrongly.
+    """Relative error of a total because replay restores caches or branch predictors wrongly, from counts of events.
 
-    Long-lived state lasts for a whole run. A chain of validation launches begins with it as replay restored it, so a comparison
-    with replay cannot show its error. But a model predicts, for each launch and the right state, the number of events that the
-    state decides (such as mispredicted branches). A launch with another number began in another state: the share of events that
-    differ, times its difference from the predicted cycles, is its error.
+    A comparison of validation launches (simulated after real launches and from restored state) cannot show all of this error:
+    its chains of launches begin with restored state too. But a model predicts, for each launch and the right state, the number
+    of events that the state decides, such as mispredicted branches or misses. A launch with another number began in another
+    state: the share of events that differ, times its difference from the predicted cycles, is its error.
 
     Formula: b = sum(z_i) / sum(w_i y_i), z_i = w_i r_i (y_i - x_i);
     half-width v = t sqrt(n / (n - 1) (1 - n / N) sum((z_i - mean z)^2)) / sum(w_i y_i), t with n - 1 degrees of freedom.
         y_i, x_i, w_i: cycles of launch i, predicted cycles, weight.
-        r_i = max(|m_i - p_i| - sqrt(M_i), 0) / M_i: share of events that differ beyond chance, M_i = max(m_i, p_i).
-        m_i, p_i: number of events, predicted number.
+        r_i = max over k of max(|m_ki - p_ki| - sqrt(M_ki), 0) / M_ki: share of events that differ beyond chance, largest of all
+            kinds k; M_ki = max(m_ki, p_ki).
+        m_ki, p_ki: number of events of kind k, predicted number.
 
     Model: from the right state, events scatter no more than Poisson counts; errors of predicted cycles do not depend on r_i.
 
     Args:
-        cycles, predicted, events, predicted_events, weights: float64 [n], of the simulated launches.
+        cycles, predicted, weights: float64 [n], of the simulated launches.
+        events, predicted_events: float64 [K, n], counts of each kind of event.
         units: number N of launches in the population.
         confidence: confidence level of the half-width.
 
@@ -235,18 +237,18 @@ def state_error(
         The error as a fraction of the total, with its half-width.
 
     >>> ones = np.ones(4)
-    >>> error = state_error(900.0 * ones, 1000.0 * ones, 0.0 * ones, 30.0 * ones, ones, 100, 0.95)  # no event, but 30 predicted
+    >>> error = state_error(900.0 * ones, 1000.0 * ones, [0.0 * ones], [30.0 * ones], ones, 100, 0.95)  # 30 predicted
     >>> round(error.estimate, 3), error.half_width
     (-0.091, 0.0)
-    >>> state_error(900.0 * ones, 1000.0 * ones, 30.0 * ones, 30.0 * ones, ones, 100, 0.95).estimate
+    >>> state_error(900.0 * ones, 1000.0 * ones, [30.0 * ones], [30.0 * ones], ones, 100, 0.95).estimate
     0.0
     """
     n, total = len(cycles), float(weights @ cycles)
     if n < 2 or not total > 0.0:
         return Estimate.of(0.0, 0.0)
     most = np.maximum(events, predicted_events)
-    beyond = np.maximum(np.abs(events - predicted_events) - np.sqrt(most), 0.0)
-    shares = np.divide(beyond, most, out=np.zeros(n), where=most > 0.0)
+    beyond = np.maximum(np.abs(np.subtract(events, predicted_events)) - np.sqrt(most), 0.0)
+    shares = np.divide(beyond, most, out=np.zeros_like(most), where=most > 0.0).max(axis=0)
     z = weights * shares * (cycles - predicted) / total
     variance = n / (n - 1) * (1.0 - n / units) * float(((z - z.mean()) ** 2).sum())
     return Estimate.of(float(z.sum()), quantile(1.0 - confidence, n - 1) * math.sqrt(variance))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from kernelpoint import _native
+from kernelpoint.fast_model.predictions import MISPREDICTIONS
 from kernelpoint.simulators import CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
@@ -23,7 +24,12 @@ SIMULATOR = Simulator(
     costs=Costs("instructions", instruction=1e-5),
     tracer=TRACER,
     profile_formats=(MacSimOutput, MacSimCensus),
-    cores=CoreModel(_native.macsim.CORE_MODEL_VERSION, _native.macsim.REPLICATIONS, predict_cores),
+    cores=CoreModel(
+        _native.macsim.CORE_MODEL_VERSION,
+        _native.macsim.REPLICATIONS,
+        predict_cores,
+        state_events={"mispredictions": MISPREDICTIONS, "memory_requests": "requests"},
+    ),
     convert=lambda source, output, level, progress: convert_to_macsim(source, output, level, progress=progress).sentences(
         output
     ),
