@@ -155,7 +155,7 @@ def policy(budget: ErrorBudget, seed: int = 0, assume: str = "ordinary") -> ship
 @lru_cache(maxsize=64)
 def _assisted(people: Population) -> AssistedDesign:
     none = np.zeros(len(people.y))
-    return AssistedDesign(people.predictions, people.kernel, none, people.assume, people.latency)
+    return AssistedDesign(people.predictions, people.kernel, none, people.assume, people.latency, people.signature)
 
 
 @lru_cache(maxsize=64)
@@ -305,7 +305,8 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         kernel = np.unique(truth.names, return_inverse=True)[1]
         predictions = in_terms_of(terms, dict(model.counters), latency=latency)
         counters = dict(truth.counters)
-        yield Population(counters["cycles"], kernel, kernel, name, None, counters, predictions, options.latency)
+        shape = np.unique(np.stack([kernel, counters.get("ctas", kernel)]), axis=1, return_inverse=True)[1]
+        yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions, options.latency)
 
 
 def _recorded(journal: Path, name: str, latency: float) -> Population:

@@ -75,7 +75,9 @@ def test_a_missing_result_leaves_no_bound_and_spends_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("odd", [{"cells": [5, 1, 1], "apart": False}, {"sizes": [0], "kinds": ["first"]}, {}, {"sizes": "x"}])
+@pytest.mark.parametrize(
+    "odd", [{"cells": [5, 1, 1], "apart": [False] * 3}, {"sizes": [0], "kinds": ["first"]}, {}, {"sizes": "x"}]
+)
 def test_the_state_of_another_pass_is_refused(kind, odd):
     engine = engine_of(kind, *values(5, 800, "none")[:2], 5, 0.01)
     with pytest.raises(JournalError, match="the journal is of another plan"):

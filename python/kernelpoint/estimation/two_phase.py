@@ -305,7 +305,8 @@ class TwoPhaseSampling(CellSampling):
             return False
         while not self._parts.whole and bool((self.results.rows[self.drawn()] >= 0).all()):
             n = next_number(self._parts.rest.n)
-            self._parts.set(self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, max(self.cells)))
+            least = dict.fromkeys(self._parts.others, max(self.cells))
+            self._parts.set(self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, least))
         return True
 
     def _anew(self, units: Ints) -> CellSampling:

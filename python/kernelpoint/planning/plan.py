@@ -20,9 +20,9 @@ from kernelpoint.planning.forecast import Forecast
 from kernelpoint.program import COUNTS, Program
 from kernelpoint.program.kept import kept, with_kept
 
-FORMAT_VERSION = 11
+FORMAT_VERSION = 12
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
-_ASSISTED_PARTS = ("groups", "assume", "latency", "kinds")
+_ASSISTED_PARTS = ("groups", "assume", "latency", "shapes", "kinds")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds")
 
 
@@ -269,6 +269,7 @@ def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str
 _ARRAYS = {
     "strata": ("iu", 1, "units"),
     "groups": ("iu", 1, "units"),
+    "shapes": ("iu", 1, "units"),
     "first_sizes": ("iu", 1, "strata"),
     "x": ("f", 1, "units"),
     "clusters": ("iu", 1, "strata"),

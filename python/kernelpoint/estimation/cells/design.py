@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,7 @@ class AssistedDesign:
         u: float64 [N], random numbers in [0, 1) that never change.
         assume: errors that predictions may hide: "repetitive", "ordinary" or "hostile" (see CARE).
         latency: constant launch latency, in cycles, which is part of the cycles of every launch.
+        shapes: int [N], equal for launches of one group with equal shapes (grid and block); None: unknown.
         ranges: for each target that is a total over a range (part of the run): the counter, and bool [N], True for launches in
             the range.
 
@@ -129,13 +131,15 @@ class AssistedDesign:
     u: Floats
     assume: Assume = "ordinary"
     latency: float = 0.0
+    shapes: NDArray[np.integer] | None = None
     ranges: Mapping[str, tuple[str, NDArray[np.bool_]]] = field(default_factory=dict)
     _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.predictions:
             raise ConfigError("design.predictions is empty; give predictions of one counter or more")
-        sizes = {"u": len(self.u)} | {f"predictions of {name}": one.size for name, one in self.known.items()}
+        sizes = {"u": len(self.u), "shapes": len(self.groups if self.shapes is None else self.shapes)}
+        sizes |= {f"predictions of {name}": one.size for name, one in self.known.items()}
         for name, size in sizes.items():
             if size != len(self.groups):
                 raise ConfigError(f"design.{name} has length {size}; expected {len(self.groups)}, one for each launch")
@@ -400,7 +404,8 @@ class AssistedDesign:
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Divide the run into parts that are sampled separately: the rest of the run; its beginning; the first launch of each
-        group (kernel). There is a single part if `assume` is "repetitive" or the beginning is too large.
+        group (kernel); the first launch of each further shape. There is a single part if `assume` is "repetitive" or the
+        beginning is too large.
 
         Args:
             targets: at least one counter with predictions -> relative error allowed in its total.
@@ -483,16 +488,24 @@ class AssistedDesign:
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
         """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of
-        groups before all others; first units. As much of it as is no more than COLD_PART of the total.
+        groups before all others; first units of groups; first units of further shapes. As much of it as is no more than
+        COLD_PART of the total.
+
+        Model: observed times contain what first units of shapes take; those of groups may take longer in another recording.
         """
         place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
         beginning, most = place < constants.EARLY * len(place), constants.COLD_PART * float(size.sum())
-        for early in (constants.EARLY_UNITS, 1):
+        first, none = rank == 0, np.zeros(len(place), dtype=bool)
+        further = none
+        if self.shapes is not None and not any(one.is_observed for one in self.known.values()):
+            further = (rank_in(self.of_free(np.asarray(self.shapes))) == 0) & ~first
+        for early, of_shapes in product((constants.EARLY_UNITS, 1), (further, none)):
             soon = rank < early
-            if self.care.early and float(size[beginning | soon].sum()) <= most:
-                first = rank == 0
-                ordered = np.concatenate((np.flatnonzero(soon & ~first), np.flatnonzero(beginning & ~soon)))
-                return [np.flatnonzero(~beginning & ~soon), ordered, np.flatnonzero(first)]
+            if self.care.early and float(size[beginning | soon | of_shapes].sum()) <= most:
+                parts = ~(beginning | soon | of_shapes), soon & ~first & ~of_shapes, beginning & ~soon & ~of_shapes, first
+                rest, early_units, others, firsts = map(np.flatnonzero, parts)
+                shapes = [np.flatnonzero(of_shapes)] if of_shapes.any() else []
+                return [rest, np.concatenate((early_units, others)), firsts, *shapes]
         return [place]
 
 

@@ -57,6 +57,7 @@ class Part:
     Attributes:
         count: number of launches.
         n: number of cells; set it to change the sample.
+        apart: True if the total is estimated without the regression line of the rest of the run.
 
     >>> x = np.array([4.0, 4.0, 9.0, 9.0])
     >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), np.array([0.5, 0.1, 0.3, 0.2]), {}, 1)
@@ -67,7 +68,7 @@ class Part:
 
     def __init__(self, units: Ints, cells: Cells, u: Floats, drawn: dict[int, int], least: int) -> None:
         self.units, self.cells, self.least = units, cells, least
-        self.count, self.n = len(units), 0
+        self.count, self.n, self.apart = len(units), 0, False
         self._u, self._drawn = u, drawn
         self._sampled = 0, np.empty(0, np.int64)  # n, and the sample of that size
 

@@ -210,12 +210,14 @@ class Demand:
 
 
 class Parts:
-    """Parts of a run that are sampled separately: its beginning, the first launch of each kernel, and the rest; or the whole
-    run as one part.
+    """Parts of a run that are sampled separately: the rest, the beginning, the first launch of each kernel, and the first
+    launch of each further shape; or the whole run as one part.
 
-    At first, the total of the beginning is estimated with the regression line and the error variance of the rest. If a launch
-    of the beginning, or a first launch of a kernel, is an outlier, the beginning becomes `apart`: it gets an estimate and an
-    error variance of its own, and all first launches are simulated.
+    At first, all totals are estimated with the regression line and the error variance of the rest. If a launch of the
+    beginning, or a first launch of a kernel, is an outlier, both parts become `apart`: the beginning gets an estimate and an
+    error variance of its own, and all first launches of kernels are simulated. First launches of further shapes cost one draw
+    at first: those of kernels are first launches of shapes, too, and testify for them. They are sampled as those of kernels
+    once the beginning is `apart`, and become `apart` if one of them is an outlier.
 
     Args:
         design: predictions, kernels and random numbers.
@@ -223,7 +225,6 @@ class Parts:
 
     Attributes:
         counts: number of launches in each part.
-        apart: True if the beginning has its own estimate.
 
     >>> u = np.random.default_rng(0).random(100)
     >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), {"cycles": 0.01})
@@ -236,12 +237,12 @@ class Parts:
         self._groups, self._allowance, self._draws = design.free_groups, design.care.allowance, design.care.draws
         self._parts = design.parts(targets)
         self._is_observed = any(one.is_observed for one in design.known.values())
-        self.rest, *self._beginning = self._parts
+        self.rest, *self.others = self._parts
+        self._early, self._shapes = self.others[:2], self.others[2:]
         self._targets = targets
         none = np.zeros(0, dtype=bool)
         self._known = {name: Auxiliary(*design.prediction(name, name), none, name) for name in targets}
         self._totals = {name: float(known.size.sum()) for name, known in self._known.items()}
-        self.apart = False
         self.counts = [part.count for part in self._parts]
 
     # ---- cells ------------------------------------------------------------------------------------------------------
@@ -250,6 +251,11 @@ class Parts:
     def present(self) -> list[int]:
         """Number of cells (groups of launches with similar predictions) in each part."""
         return [part.n for part in self._parts]
+
+    @property
+    def apart(self) -> list[bool]:
+        """For each part, True if its total is estimated without the regression line of the rest."""
+        return [part.apart for part in self._parts]
 
     @property
     def whole(self) -> bool:
@@ -264,22 +270,28 @@ class Parts:
         amounts = np.concatenate([part.stands_for(n, self._known[target]) for part, n in pairs])
         return amounts / max(self._totals[target], 1e-300)
 
-    def cells(self, n: int, early: int = 0) -> list[int]:
+    def cells(self, n: int, least: Mapping[Part, int] | None = None) -> list[int]:
         """Number of cells (groups of launches with similar predictions) in each part, if the rest of the run has n: in
         proportion to the total size of the part, with a minimum.
 
         Args:
             n: number of cells in the rest.
-            early: smallest number of cells in the beginning, if it is `apart`.
+            least: smallest number of cells in each part that is `apart` or has first launches of shapes.
         """
         n = self.rest.bounded(n)
         if n == self.rest.count:
             return self.counts
-        if self.apart:
-            beginning, firsts = self._beginning
-            return [n, beginning.bounded(max(early, beginning.n)), firsts.count]
-        whole = self.rest.cells.total
-        return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
+        cells = [n]
+        for part in self.others:
+            numbers = [part.least] if part in self._early or any(self.apart) else [1]
+            if part in self._shapes or part.apart:
+                numbers += [part.n, (least or {}).get(part, 0)]
+            if not part.apart:
+                numbers.append(round(n * part.cells.total / self.rest.cells.total))
+            elif part is self._early[1]:
+                numbers.append(part.count)
+            cells.append(part.bounded(max(numbers)))
+        return cells
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
         """Number of cells (groups of launches with similar predictions) in each part of the run for the first pass (round of
@@ -326,15 +338,15 @@ class Parts:
             alpha: error probability.
             least, most: limits on the number of cells in the rest of the run.
         """
-        n, early = least, self._draws
+        n, draws = least, {part: self._draws for part in self.others if part.apart}
         while True:
-            cells = self.cells(min(n, most), early)
+            cells = self.cells(min(n, most), draws)
             if cells == self.counts:
                 return cells
             numbers = dict(zip(self._parts, cells, strict=True))
             short = next((part for d in demands if (part := d.short(numbers, alpha)) is not None), None)
-            if short is not None and self.apart and short is not self.rest:
-                early = next_number(early)
+            if short is not None and (short.apart or short in self._shapes):
+                draws[short] = next_number(numbers[short])
             elif short is None or n >= most:
                 return cells
             else:
@@ -353,10 +365,12 @@ class Parts:
         largest = max(part.largest(n, self._known[target]) for part, n in zip(self._parts, cells, strict=True))
         return largest / max(self._totals[target], 1e-300)
 
-    def set(self, cells: Sequence[int]) -> None:
-        """Set the number of cells (groups of launches with similar predictions) in each part, and so the sample."""
-        for part, n in zip(self._parts, cells, strict=True):
-            part.n = n
+    def set(self, cells: Sequence[int], apart: Sequence[bool] | None = None) -> None:
+        """Set the number of cells (groups of launches with similar predictions) in each part, and so the sample; and whether
+        each part is `apart`, where given.
+        """
+        for part, n, is_apart in zip(self._parts, cells, apart or self.apart, strict=True):
+            part.n, part.apart = n, is_apart
 
     def sample(self) -> Ints:
         """int64: drawn launches, as positions in `AssistedDesign.free` (the launches that are sampled by chance)."""
@@ -377,7 +391,7 @@ class Parts:
         moved = self._moved(values, known) if self._is_observed else 0.0
         first, known, draws = self._lines(values, known, alpha, trust)
         fits, parts, exact, drawn = [first], [self.rest], 0.0, [draws]
-        for part in self._beginning:
+        for part in self.others:
             sample, units = part.cell_sample(self._groups, known)
             y = values(units)
             drawn.append(Draws(y, y - sample.x, sample.N, sample.amounts))
@@ -386,9 +400,9 @@ class Parts:
                 continue
             inside = known.size[part.units]
             unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
-            fits.append(fit_errors(y, sample, alpha) if self.apart else first.of_other_units(y, sample, unseen))
+            fits.append(fit_errors(y, sample, alpha) if part.apart else first.of_other_units(y, sample, unseen))
             parts.append(part)
-        joined, alike = Draws.joined(drawn), not self.apart
+        joined, alike = Draws.joined(drawn), not any(self.apart)
         return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget, moved)
 
     def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
@@ -405,26 +419,30 @@ class Parts:
         moved = expected > (1.0 + constants.SLOW) * np.maximum(y, 0.0)
         return float((sample.N * (expected - y) ** 2)[moved].sum())
 
-    def finds_outliers(
+    def with_outliers(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, room: float
-    ) -> bool:
-        """True if draws of the beginning, or first launches of kernels, deviate from their predictions so much more than the
-        rest that the total may be wrong by more than `room`.
+    ) -> list[Part]:
+        """Parts, not yet `apart`, whose draws deviate from their predictions so much more than the rest that the total may be
+        wrong by more than `room`. The beginning and the first launches of kernels count as one.
 
         Args:
             values, known, alpha, trust: as in `fit`.
             room: error of the total that is allowed, in the unit of the counter.
         """
-        if self.whole or self.apart:
-            return False
+        if self.whole:
+            return []
         first, corrected, _ = self._lines(values, known, alpha, trust)
-        totals = [float(known.size[part.units].sum()) for part in self._beginning]
-        for part, total in zip(self._beginning, totals, strict=True):
-            sample, units = part.cell_sample(self._groups, corrected)
-            largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
-            if largest_outlier * (sum(totals) if largest_outlier > trusted_error() else total) > room:
-                return True
-        return False
+        outlying: list[Part] = []
+        for together in (self._early, self._shapes):
+            together = [part for part in together if not part.apart]
+            totals = [float(known.size[part.units].sum()) for part in together]
+            for part, total in zip(together, totals, strict=True):
+                sample, units = part.cell_sample(self._groups, corrected)
+                largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
+                if largest_outlier * (sum(totals) if largest_outlier > trusted_error() else total) > room:
+                    outlying += together
+                    break
+        return outlying
 
     def _lines(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust
@@ -489,11 +507,14 @@ class Parts:
         off = float(fit.fits[0].outlier_sizes(self._allowance, unlike)[0])
         seen = fit.fits[0].largest
         raised = f", because a simulated unit was {100 * seen:.2g} % off, more than the {100 * self._allowance:g} % of `assume`"
-        beginning = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
+        apart = {
+            "the beginning of the run or first units are unlike the rest: they have an estimate of their own": self._early,
+            "the first units of shapes are unlike the rest: they have an estimate of their own": self._shapes,
+        }
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
             f"the most influential simulated unit represents {100 * shares[largest]:.2g} % of {target}; it may be "
             f"{100 * off:.2g} % off its prediction{raised if seen > self._allowance else ''}",
-            *(beginning if self.apart else []),
+            *(sentence for sentence, parts in apart.items() if any(part.apart for part in parts)),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]

@@ -16,7 +16,7 @@ from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.fit import Trust
-from kernelpoint.estimation.cells.part import Auxiliary
+from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
 from kernelpoint.estimation.inference import Combination, TotalErrors, ratio
 from kernelpoint.estimation.look import Look
@@ -272,9 +272,11 @@ class CellSampling(Sampling):
         states = not missing and budget.bound != "none"
         self.begin_analysis(states)
         stated = self._stated(budget)
-        new = states and any(self._finds_outliers(name, stated, error) for name, error in budget.targets.items())
-        if new:  # the beginning has an estimate of its own from now on
-            self._parts.apart = True
+        targets = budget.targets.items() if states else ()
+        new = [part for name, error in targets for part in self._with_outliers(name, stated, error)]
+        if new:
+            for part in new:
+                part.apart = True
             self._fits = {}
             stated = self._stated(budget)
         estimates = {name: stated[name] for name in self.counters}
@@ -284,7 +286,7 @@ class CellSampling(Sampling):
         whole = not states or self._parts.whole
         open_unit = None if whole else self._open_unit(estimates[self.target].estimate)
         index = self.looks if states else 0
-        goes_on = "the beginning of the run is unlike the rest, and gets an estimate of its own" if new else ""
+        goes_on = "the beginning or first launches are unlike the rest, and get an estimate of their own" if new else ""
         return Look(
             index,
             estimates,
@@ -302,17 +304,17 @@ class CellSampling(Sampling):
         totals = {name: self.errors([(1.0, name)]).estimate(name, level) for name in self.counters}
         return {name: ratio(name, parts[name], self.errors, level) for name in parts} | totals
 
-    def _finds_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> bool:
-        """True if outliers of the beginning may take more than the bound of a target leaves of ROOM of its error, and more than
-        MATERIAL of that error: see Parts.finds_outliers.
+    def _with_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> list[Part]:
+        """Parts whose outliers may take more than the bound of a target leaves of ROOM of its error, and more than MATERIAL of
+        that error: see Parts.with_outliers.
         """
         counter = self.counted(target)
         if counter not in self._fits or target in self.ranges.of:
-            return False
+            return []
         estimate, values = stated[target], [(1.0, counter)]
         computed = estimate.computed_half_width / max(abs(estimate.estimate), 1e-300)
         room = max(constants.ROOM * error - computed, constants.MATERIAL * error)
-        return self._parts.finds_outliers(
+        return self._parts.with_outliers(
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
             self._alpha(self.looks),
@@ -351,7 +353,7 @@ class CellSampling(Sampling):
         most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
         if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter
             most = min(most, enough)
-        least = n + (not parts.apart) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
+        least = n + (not any(parts.apart)) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
         parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(look, least, most))
         return True
 
@@ -406,8 +408,7 @@ class CellSampling(Sampling):
         if self._parts.whole:
             other._parts.set(counts)
         elif len(counts) == len(self.cells):
-            other._parts.set(np.minimum(self.cells, counts).tolist())
-            other._parts.apart = self._parts.apart
+            other._parts.set(np.minimum(self.cells, counts).tolist(), self._parts.apart)
         return other
 
     @property
@@ -417,7 +418,7 @@ class CellSampling(Sampling):
 
     def pass_state(self) -> dict[str, Any]:
         """State of the present pass (round of sampling) for the journal: the number of cells (groups of launches with similar
-        predictions) in each part of the run, and whether its beginning has an estimate of its own.
+        predictions) in each part of the run, and whether it is apart from the rest.
         """
         return {"cells": self.cells, "apart": self._parts.apart}
 
@@ -431,16 +432,16 @@ class CellSampling(Sampling):
         """
         cells, apart = state.get("cells"), state.get("apart")
         limits = list(zip(self.cells, self._parts.counts, strict=True))
-        fits = isinstance(cells, list) and len(cells) == len(limits) and isinstance(apart, bool)
+        fits = all(isinstance(one, list) and len(one) == len(limits) for one in (cells, apart))
         if not fits or not all(
-            isinstance(n, int) and low <= n <= high for n, (low, high) in zip(cells or (), limits, strict=True)
+            isinstance(n, int) and low <= n <= high and isinstance(is_apart, bool)
+            for n, is_apart, (low, high) in zip(cells or (), apart or (), limits, strict=True)
         ):
             raise JournalError(
                 "the journal is of another plan: its sample sizes for a round of sampling are impossible here; name "
                 "another with `journal:`"
             )
-        self._parts.set(cells or ())
-        self._parts.apart = bool(apart)
+        self._parts.set(cells or (), apart)
 
     def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """Corrected: x + level of the group + slope x, and what these leave of the estimate in proportion to the size. So

@@ -157,7 +157,8 @@ class KernelPoint(Policy):
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
         source = None if predictions["cycles"].is_observed else program.predictor
         latency = 0.0 if source is None else source.launch_latency
-        return AssistedDesign(predictions, groups.astype(np.int32), program.u, self.config.assume, latency)
+        shapes = program.signature.astype(np.int32)
+        return AssistedDesign(predictions, groups.astype(np.int32), program.u, self.config.assume, latency, shapes)
 
 
 def _by_model(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
