@@ -203,6 +203,8 @@ FOLDERS = {
     "thirty-six lanes": (fourth(SOUND.replace("ffffffff", "fffffffff")), "a hexadecimal mask"),
     "an address below zero": (fourth(SOUND.replace("0x7f3000200000", "-5")), "a hexadecimal base address"),
     "a name that colours the terminal": (fourth(SOUND.replace("kernel name = ", "kernel name = \x1b[31m")), "printable text"),
+    "a header line twice": (fourth(SOUND.replace("-nregs = 16", "-nregs = 16\n-nregs = 17")), "stands there twice"),
+    "a name of no letters": (fourth(trace(**{"kernel name": ""})), "no-name"),
     "a name of five megabytes": (fourth(SOUND.replace("kernel name = ", "kernel name = " + 5_000_000 * "x")), "a longer one"),
 }  # fmt: skip
 FILES = {
@@ -273,6 +275,48 @@ FILES = {
     "no-unit-line.csv": (NVPROF.replace("ms,us,,,,,,,,,,\n", ""), "unit of time ''"),
     "signal.csv": (NVPROF + "======== Error: Application received signal 139\n", "profiler-errors"),
     "number-twice.csv": (UNIFORM.format(i=0), "several-runs"),
+    "number-below-zero.csv": (UNIFORM.format(i=-1), "idx: got '-1'; allowed: a whole number, 0 or more"),
+    "no-number.csv": (UNIFORM.format(i=""), "idx: got ''"),
+    "number-lost.csv": (UNIFORM.format(i=7), "missing-results"),
+    "id-twice.csv": (ncu("ns", "1234", "1300").replace('"1","1","a"', '"0","1","a"'), "several-runs"),
+    "id-lost.csv": (ncu("ns", "1234", "1300").replace('"1","1","a"', '"9","1","a"'), "missing-results"),
+    "id-below-zero.csv": (LONG.format(i=-5, grid="(64, 1, 1)", rule=""), "id: got '-5'"),
+    "call-below-zero.csv": (gpu_trace(700, 800).replace(",700,1,", ",700,-1,"), "corrid: got '-1'"),
+    "no-names.csv": (UNIFORM.format(i=1).replace("gemm", "").replace("norm", " "), "no-name: 2 of 2"),
+    "no-names-nsys.csv": (gpu_trace(700, 800, name=""), "no-name: 2 of 2"),
+    "no-name-ncu.csv": (ncu("ns", "1234", "1300").replace('"gemm"', '""'), "no-name"),
+    "flat.csv": (UNIFORM.format(i=1).replace(",4x1x1", ",0x4x1"), "impossible-sizes: 2 of 2"),
+    "flat-block.csv": (UNIFORM.format(i=1).replace("64x1x1", "0x1x1"), "impossible-sizes"),
+    "large-block.csv": (UNIFORM.format(i=1).replace("64x1x1", "64x64x1"), "impossible-sizes"),
+    "flat-nsys.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",0,4,1,"), "impossible-sizes"),
+    "flat-rocprof.csv": (rocprof((10_700, 256)).replace(",64,1,1,", ",0,1,1,"), "impossible-sizes"),
+    "flat-block.json": (kineto(args={"block": [0, 1, 1]}), "impossible-sizes"),
+    "many-registers.csv": (
+        UNIFORM.format(i=1).replace("dur_us", "dur_us,regs").replace(".5\n", ".5,70000\n"),
+        "impossible-sizes",
+    ),
+    "much-memory.csv": (
+        UNIFORM.format(i=1).replace("dur_us", "dur_us,smem").replace(".5\n", ".5,99999999999\n"),
+        "impossible-sizes",
+    ),
+    "underscores.csv": (UNIFORM.format(i=1).replace(",4x", ",4_0x"), "up to three sizes"),
+    "underscore.csv": (UNIFORM.format(i=1).replace("5.5", "5_000"), "expected a number"),
+    "two-durations.csv": (
+        UNIFORM.format(i=1).replace("dur_us", "dur_us,dur_us").replace(".5\n", ".5,9.5\n"),
+        "'dur_us' stands in the header twice",
+    ),
+    "before-zero.csv": (gpu_trace(700, 800).replace("\n10000,", "\n-10000,"), "negative-durations"),
+    "before-zero.json": (kineto(ts=-100.5), "negative-durations"),
+    "half-cycle.csv": ("launch_index,kernel_name,cycles\n0,a,0.5\n1,a,500\n", "impossible-counters"),
+    "misses-below-zero.csv": ("launch_index,kernel_name,cycles,misses\n0,a,9,-3\n1,a,9,4\n", "impossible-counters"),
+    "index-below-zero.csv": ("launch_index,kernel_name,cycles\n-1,a,9\n1,a,9\n", "launch_index: got '-1'"),
+    "no-instructions.txt": (output(1, 2).replace("insn = 9", "insn = 0"), "impossible-counters"),
+    "instructions-below-zero.txt": (output(1, 2).replace("insn = 9", "insn = -9"), "impossible-counters"),
+    "flat.txt": (output(1, 2).replace("(4,1,1)", "(0,4,1)"), "impossible-sizes"),
+    "no-names.txt": (output(1, 2).replace("kernel_name = k", "kernel_name = "), "no-name"),
+    "mixed-outputs.txt": (output(1, 2).replace("cycle = 601", "cycle = 601\ngpu_sim_cycle = 999"), "several-runs"),
+    "endless-clock.txt": (macsim(lcm="inf"), "Clock LCM: expected a number, got 'inf'"),
+    "clock-below-zero.txt": (macsim(clock="-1.0"), "GPU clock frequency -1"),
     "result-twice.csv": ("launch_index,kernel_name,cycles\n0,a,500\n0,a,500\n", "several-runs"),
     "run.kpplan": (b"PK\x03\x04" + b"Accel-Sim", "a zip archive, as KernelPoint's plans"),
     "trace.parquet": (b"PAR1" + bytes(50), "a Parquet file"),
@@ -302,11 +346,13 @@ FILES = {
     "ranks.txt": (output(1, 2).replace("\n", "\n[1,0]<stdout>:"), "no kernel launch"),
     "registers.txt": (output(1, 2).replace("-grid dim", "-nregs = many\n-grid dim"), "impossible value"),
     "centuries.txt": (output(1, 2).replace("601", "9" * 40), "impossible-durations"),
-    "no-clock.txt": (macsim(lcm="0"), "impossible value"),
+    "no-clock.txt": (macsim(lcm="0"), "Clock LCM 0"),
     "backwards.txt": (macsim(second=9000), "negative-durations"),
     "joined.txt": (macsim() + macsim(), "not complete"),
     "lost-result.csv": (STATISTICS.replace("700", "NA"), "unknown-durations"),
     "lost-results.csv": (STATISTICS.replace("600", "NA").replace("700", "NA"), "unknown-durations"),
+    "gap-in-statistics.csv": (STATISTICS.replace("--2,", "--4,"), "missing-results: 2 of 4"),
+    "text-in-statistics.csv": (STATISTICS.replace("700", "many"), "gpu_sim_cycle: expected a number, got 'many'"),
     "second-result.csv": (STATISTICS + "bfs/x--_Z1kv--2,800\n", "several-runs"),
     "applications.csv": (STATISTICS + "nn/x--_Z1kv--1,800\n", "give the results of one"),
     "kernel-1.trace": (SOUND, "not-processed"),
@@ -426,6 +472,31 @@ def test_a_damaged_list_is_refused_or_named(name, tmp_path, capsys):
         write(tmp_path / path, content)
     code, record = judged(tmp_path, capsys)
     assert code > 0 and word in words_of(record), record
+
+
+SECRET = "root:x:0"
+
+
+@pytest.mark.parametrize(
+    ("link", "to", "text"),
+    [
+        ("kernel-4.traceg", "secret", LINES),
+        ("sub", "", "sub/kernel-9.traceg\n"),
+        ("kernelslist.g", "secret", None),
+        ("kernel_config.txt", "secret", None),
+    ],
+)
+def test_a_file_that_a_link_in_a_folder_leads_to_is_not_printed(link, to, text, tmp_path, capsys):
+    for path in ("secret", "kernel-9.traceg"):
+        write(tmp_path / "mine" / path, f"{SECRET}\n")
+    for name, content in ({} if text is None else listed(text)).items():
+        write(tmp_path / "theirs" / name, content)
+    (tmp_path / "theirs").mkdir(exist_ok=True)
+    (tmp_path / "theirs" / link).unlink(missing_ok=True)
+    (tmp_path / "theirs" / link).symlink_to(tmp_path / "mine" / to)
+    code, record = judged(tmp_path / "theirs", capsys)
+    assert code > 0 and SECRET not in told(record), record
+    assert (text is None) or "links-outside: 1 of" in told(record)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -23,7 +23,7 @@ from kernelpoint.simulators import simulators
 
 NAMED, WITHDRAWS, REFUSES, BUDGET_CANNOT_BE_MET = Effect
 SHORTEST = 20.0  # ns; Model: a launch takes hundreds
-MOST_REGISTERS, MOST_SHARED = 255, 1 << 20  # of a thread, and bytes of a CTA
+MOST_REGISTERS, MOST_SHARED, MOST_THREADS = 512, 1 << 20, 1024  # of a thread (AMD's), and bytes and threads of a CTA
 ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, and files in microseconds
 
 
@@ -204,8 +204,18 @@ def missing_results(profile: Program) -> Case | None:
 
 @check(Program, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
 def negative_durations(profile: Program) -> Case | None:
-    """Find launches that end before they start."""
-    return _among(profile, _times(profile) < 0, "end before they start")
+    """Find launches that end before they start, or start before the clock does."""
+    mask = (_times(profile) < 0) | (profile.start < 0)
+    return _among(profile, mask, "end before they start, or start before time 0")
+
+
+@check(Program, "impossible-counters", REFUSES, "the file is damaged, or of a run that did not simulate them: simulate again")
+def impossible_counters(profile: Program) -> Case | None:
+    """Find launches with a counter below 0, with a part of a cycle, or without an instruction."""
+    mask = np.zeros(profile.size, bool)
+    for name, values in profile.counters.items():
+        mask |= (values > 0) & (values < 1) if name == "cycles" else (values < 0) | (values < 1) & (name == "instructions")
+    return _among(profile, mask, "have a counter below 0, less than one cycle, or no instruction")
 
 
 @check(
@@ -343,6 +353,22 @@ def no_grid(profile: Program) -> Case | None:
     """Find launches without a grid in a profile that has grids of other launches."""
     has_grid = np.asarray(profile.grid.all(axis=1))
     return _among(profile, np.logical_not(has_grid), "have no grid") if has_grid.any() else None
+
+
+@check(Program, "no-name", REFUSES, "the file lacks which kernel they are of: was it edited, or cut? Export it again")
+def no_name(profile: Program) -> Case | None:
+    """Find launches without a name in a profile with names, durations or grids: only simulators leave all of these out."""
+    has_any = profile.is_named or np.isfinite(profile.duration).any() or profile.grid.any()
+    return _among(profile, profile.names.numbers < 0, "have no name") if has_any else None
+
+
+@check(ListFiles, "no-name", NAMED, "launches without a name count as launches of one kernel: trace again with a newer tracer")
+def no_name_in_list(listed: ListFiles) -> Case | None:
+    """Find traces whose header names no kernel."""
+    if listed.program.contents is None:
+        return None
+    is_read = listed.program.read.stream_ids[listed.program.content] >= 0
+    return of_traces(listed, (listed.program.names.numbers < 0) & is_read, "have no name")
 
 
 @check(
@@ -545,13 +571,27 @@ def unknown_opcodes(listed: ListFiles) -> Case | None:
     return of_traces(listed, unknown > 0, "have opcodes that are not known")
 
 
+_IMPOSSIBLE = "have a grid or block without threads, or more threads, registers or shared memory than a CTA can have"
+
+
+@check(Program, "impossible-sizes", REFUSES, "the row is damaged, or its columns are those of another table: export it again")
+def impossible_sizes_in_profile(profile: Program) -> Case | None:
+    """Find launches with shapes that no GPU runs, such as 0x4x1."""
+    return _among(profile, _has_impossible_size(profile), _IMPOSSIBLE)
+
+
 @check(ListFiles, "impossible-sizes", REFUSES, "no GPU has as many: the header is damaged. Trace these launches again")
 def impossible_sizes(listed: ListFiles) -> Case | None:
     """Find launches that need more registers or shared memory than a CTA can have."""
-    if listed.program.contents is None:
-        return None
-    mask = (listed.program.registers > MOST_REGISTERS) | (listed.program.shared_memory > MOST_SHARED)
-    return of_traces(listed, mask, "need more registers or shared memory than any GPU has")
+    return None if listed.program.contents is None else of_traces(listed, _has_impossible_size(listed.program), _IMPOSSIBLE)
+
+
+def _has_impossible_size(program: Program) -> np.ndarray:
+    """True for launches with a shape that no GPU runs, bool [N]. A grid or block of zeros is unknown."""
+    mask = (program.registers > MOST_REGISTERS) | (program.shared_memory > MOST_SHARED)
+    for shape in (program.grid, program.block):
+        mask |= shape.any(axis=1) & ~shape.all(axis=1)
+    return mask | (program.block.astype(float).prod(axis=1) > MOST_THREADS)
 
 
 @check(ListFiles, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
@@ -586,6 +626,18 @@ def not_in_list(listed: ListFiles) -> Case | None:
     count = 0 if listed.is_selection or not listed.lists else len(listed.beside.get(context, ()))
     what = f"{count:,} traces lie beside the list that it does not name"
     return Case(what, count / (count + listed.size), None, listed.beside[context][0]) if count else None
+
+
+@check(
+    ListFiles,
+    "links-outside",
+    NAMED,
+    "right if you put them there; a folder from a stranger may point at any file of yours, which is then read",
+)
+def links_outside(listed: ListFiles) -> Case | None:
+    """Find traces that a symbolic link takes from outside the folders of their lists."""
+    outside = np.array([*listed.is_outside, False], dtype=bool)[listed.traces.numbers]
+    return of_traces(listed, outside, "have traces behind links that lead out of the folder of the list")
 
 
 @check(ListFiles, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?")

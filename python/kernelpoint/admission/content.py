@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +104,19 @@ class ListFiles:
         return tuple(dict.fromkeys(Path(path) if os.path.isdir(path) else Path(path).parent for path in self.lists))
 
     @cached_property
+    def is_outside(self) -> list[bool]:
+        """True for each distinct trace that a symbolic link takes from outside the folders of the lists."""
+        within = [os.path.realpath(folder) + os.sep for folder in self.folders]
+        entered = {folder: os.path.realpath(folder) + os.sep for folder in {*map(os.path.dirname, self.traces.distinct)}}
+
+        def leads_out(path: str) -> bool:
+            folder, name = os.path.split(path)
+            real = os.path.realpath(path) if name in _links_in(folder) else entered[folder]
+            return not real.startswith(tuple(within))
+
+        return [bool(within) and leads_out(path) for path in self.traces.distinct]
+
+    @cached_property
     def text(self) -> bytes:
         """Text of the first trace list; empty if there is no list file or it is too long."""
         path = Path(self.lists[0]) if self.lists else Path()
@@ -145,6 +158,16 @@ def names_in(folder: Path) -> set[str]:
     """
     try:
         return set(os.listdir(folder))
+    except OSError:
+        return set()
+
+
+@lru_cache(maxsize=16)
+def _links_in(folder: str) -> set[str]:
+    """Names of the symbolic links in a folder; empty if it cannot be read."""
+    try:
+        with os.scandir(folder or ".") as entries:
+            return {entry.name for entry in entries if entry.is_symlink()}
     except OSError:
         return set()
 

@@ -15,6 +15,7 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
+from kernelpoint.estimation.constants import LEAST_ALLOWANCE, MOST_ALLOWANCE
 from kernelpoint.journal import StrataRecord
 from kernelpoint.planning.forecast import Forecast
 from kernelpoint.program import COUNTS, Program
@@ -304,6 +305,9 @@ def _check_arrays(parts: Mapping[str, Any], units: int, streams: int) -> None:
     ):
         if name in parts and type(parts[name]) is not kind:
             raise ValueError(f"the plan is damaged: {name} is {parts[name]!r:.60}, expected a {kind.__name__}")
+    for name, least in (("allowance", LEAST_ALLOWANCE), ("slow_excess", 0.0)):
+        if not least <= parts.get(name, least) <= MOST_ALLOWANCE:
+            raise ValueError(f"{name} is {parts[name]}; allowed: {least:g} to {MOST_ALLOWANCE:g}")
     lengths = {"units": units, "strata": len(parts.get("first_sizes", ())), "streams": streams}
     for name, array in parts.items():
         if name not in _ARRAYS or array is None:

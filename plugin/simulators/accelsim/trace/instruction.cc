@@ -149,8 +149,14 @@ TraceHeader read_header_lines(Lines& lines) {
         if (line.empty()) continue;
         if (line[0] == '#') break;
         Field field;
-        if (!split_field(line, field)) lines.fail_expected("a header line '-key = value'");
-        seen |= read_field(lines, field, header);
+        if (!split_field(line, field)) {
+            // A link may lead to any file of the user, so a file that is no trace is not quoted.
+            if (seen == 0) lines.fail("expected a header line '-key = value'; this file is no trace");
+            lines.fail_expected("a header line '-key = value'");
+        }
+        const unsigned bit = read_field(lines, field, header);
+        if ((seen & bit) != 0) lines.fail("the header line '-" + std::string(field.key) + " = ' stands there twice");
+        seen |= bit;
     }
     for (const Required& field : required_fields)
         if ((seen & field.bit) == 0)

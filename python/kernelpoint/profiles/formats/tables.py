@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -45,7 +46,7 @@ class Table:
         units: units of columns whose unit the file does not state.
         counts_threads: True if the grid counts threads, not CTAs.
         has_counters: True if every other column is a counter.
-        is_numbered: True if each number of `order` belongs to one launch.
+        is_numbered: True if each number of `order` belongs to one launch, without gaps.
         only: a column, and its value in rows that are launches.
         refused: for a table without single launches: the reason, and the export to use instead; else empty.
     """
@@ -109,7 +110,7 @@ TABLES = (
           {"beginns": "ns", "endns": "ns"}, counts_threads=True),
     Table("ncu --csv", ("id", "kernel name", "metric name"), _NCU, metrics=("metric name", "metric value", "metric unit"),
           has_counters=True),
-    Table("ncu --csv --page raw", ("id", "kernel name", "process id"), _NCU, has_counters=True),
+    Table("ncu --csv --page raw", ("id", "kernel name", "process id"), _NCU, has_counters=True, is_numbered=True),
 )  # fmt: skip
 
 # Columns of ncu that are no metrics.
@@ -165,7 +166,8 @@ class Tables(TextFormat):
         (read.long if table.metrics else read.wide)(rows)
         if table.is_numbered and (repeated := len(read.orders) - len(np.unique(read.orders))):
             builder.remark("several-runs", repeated, place=source)
-        if "trace" in table.columns and (missing := max(read.orders, default=-1) + 1 - len(builder)) > 0:
+        first = 0 if "trace" in table.columns else min(read.orders, default=0)  # a uniform CSV may count from 1
+        if table.is_numbered and (missing := max(read.orders, default=-1) + 1 - first - len(builder)) > 0:
             builder.remark("missing-results", missing, place=f"{missing:,} numbers up to {max(read.orders):,}")
         if read.states_times and read.untimed == len(builder):
             builder.remark("unknown-durations", len(builder), place=source)
@@ -223,6 +225,9 @@ class _Rows:
         self.builder, self.table, self.source, self.has_decimal_commas = builder, table, source, has_decimal_commas
         self.place = {_plain(name): place for place, name in reversed([*enumerate(names)])}
         self.unit = [name.partition("(")[2].strip(" )").lower() for name in names]
+        used = {column for columns in table.columns.values() for column in ([columns] if isinstance(columns, str) else columns)}
+        if twice := [name for name, count in Counter(map(_plain, names)).items() if count > 1 and name in used]:
+            raise ProfileError(f"{source}: the column {twice[0]!r} stands in the header twice; keep the one that is right")
         for column, unit in table.units.items():
             if column in self.place:
                 self.unit[self.place[column]] = unit
@@ -319,8 +324,9 @@ class _Rows:
                 self.builder.remark("graph-blocks", 1, self._duration(row, {}, where), where)
             return
         block = self._sizes(row, "block", where) or (0, 0, 0)
-        if grid and table.counts_threads and all(block):
-            grid = tuple(-(-size // of) for size, of in zip(grid, block, strict=True))
+        if grid and table.counts_threads:
+            is_known = all(grid) and all(block)
+            grid = tuple(-(-size // of) for size, of in zip(grid, block, strict=True)) if is_known else (0, 0, 0)
         order, duration = self._order(row, where), self._duration(row, counters, where)
         self.untimed += math.isnan(duration) and "cycles" not in counters
         if table.is_numbered:
@@ -344,10 +350,13 @@ class _Rows:
         )
 
     def _order(self, row: list[str], where: str) -> int:
+        if not self.at.get("order"):
+            return len(self.builder)
         text = self._text(row, "order")
-        if text.isdigit():
-            return int(text)
-        return whole_number(text, where) if text else len(self.builder)
+        if (order := int(text) if text.isdigit() else whole_number(text, where)) < 0:
+            column = self.table.columns["order"]
+            raise ProfileError(f"{where}: {column}: got {text[:60]!r}; allowed: a whole number, 0 or more")
+        return order
 
     def _sizes(self, row: list[str], what: str, where: str) -> tuple[int, ...] | None:
         texts = [row[place].strip() for place in self.at.get(what, ())]
@@ -475,7 +484,7 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
     if allow_empty and text in ("", "n/a", "nan"):
         return math.nan
     try:
-        value = float(text.replace(",", ""))
+        value = float(text.replace(",", "").replace("_", "x"))  # Python reads 1_000 as a number
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -492,7 +501,7 @@ def shape(text: str, where: str) -> tuple[int, int, int]:
     """
     parts = text.strip().strip("()[]").replace(",", " ").replace("x", " ").split()
     try:
-        sizes = [int(part) for part in parts if part.strip()]
+        sizes = [int(part.replace("_", "x")) for part in parts]
     except ValueError:
         sizes = []
     if not 1 <= len(sizes) <= 3:

@@ -71,6 +71,7 @@ class AccelSimOutput(TextFormat):
             elif key == "kernel_name":
                 result = {key: value}
             elif result:
+                repeated += key in result  # lines of another output between those of a launch
                 result[key] = value
                 if key == "kernel_launch_uid":
                     if (uid := int(value)) < 1:
@@ -152,9 +153,15 @@ class GetStatsCsv(TextFormat):
         builder = ProgramBuilder(source)
         if repeated:
             builder.remark("several-runs", repeated, place=source)
+        numbers: dict[str, list[int]] = {}  # of the launches of each kernel, which count from 0 or 1
         for order, (launch, counters) in enumerate(values.items()):
-            name = _INSTANCE.fullmatch(launch)
-            builder.add(name.group(2) if name else launch, order=order, counters=counters)
+            _, name, number = _INSTANCE.fullmatch(launch).groups()  # type: ignore[union-attr]
+            numbers.setdefault(name, []).append(int(number))
+            builder.add(name, order=order, counters=counters)
+        first = min(1, *map(min, numbers.values()), 1)
+        for name, there in numbers.items():
+            if missing := max(there) + 1 - first - len(there):
+                builder.remark("missing-results", missing, place=f"{name}: {len(there):,} of them, up to {max(there):,}")
         return builder.finish(device)
 
 
@@ -179,4 +186,5 @@ def _statistics(file: TextIO, source: str) -> Iterator[tuple[str, str, float]]:
                 try:
                     yield statistic, launch, math.nan if value == "NA" else float(value)
                 except ValueError:
-                    continue  # builds
+                    if statistic in _STATISTICS:  # others are texts, such as the build
+                        raise ProfileError(f"{source}:{line}: {statistic}: expected a number, got {value[:60]!r}") from None

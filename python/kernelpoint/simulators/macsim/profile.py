@@ -8,11 +8,12 @@ from typing import TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import WORDS, TextFormat
+from kernelpoint.profiles.formats.tables import number
 from kernelpoint.program import Program, ProgramBuilder
 
 _SETUP = re.compile(r"C=(\d+)\):\s+setup_process:(\d+) (\S+) current_index:(\d+) \((\d+)\)")
 _END = re.compile(r"C=(\d+)\):.*application (\d+) terminated")
-_CLOCK = re.compile(r"(Clock LCM|GPU clock frequency)\s*:\s*([\d.]+)")
+_CLOCK = re.compile(r"(Clock LCM|GPU clock frequency)\s*:\s*(\S*)")
 
 
 class MacSimOutput(TextFormat):
@@ -36,7 +37,7 @@ class MacSimOutput(TextFormat):
         end, expected, clock = None, 0, {"Clock LCM": 1.0, "GPU clock frequency": 1.0}
         for line in file:
             if "Clock LCM" in line or "GPU clock" in line:
-                clock.update({key: float(value) for key, value in _CLOCK.findall(line)})
+                clock.update({key: number(value, f"{source}: {key}") for key, value in _CLOCK.findall(line)})
             elif match := _SETUP.search(line):
                 if match.group(2) != "0":
                     raise ProfileError(
@@ -51,6 +52,9 @@ class MacSimOutput(TextFormat):
             raise ProfileError(
                 f"{source}: {len(starts)} of {expected} kernels began, the run's end is {end}: it is not complete"
             )
+        if min(clock.values()) <= 0.0:
+            stated = ", ".join(f"{key} {value:g}" for key, value in clock.items())
+            raise ProfileError(f"{source}: {stated}; allowed: above 0")
         scale = clock["GPU clock frequency"] / clock["Clock LCM"]
         builder = ProgramBuilder(source)
         for index, (first, last) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
