@@ -199,7 +199,7 @@ def test_an_ambiguous_anchor_is_refused_with_every_place(checkout):
     ("statement", "changed", "reason"),
     [
         (r"(\w+->cycle\(\);)", r"if (true)\n \1", "progress.*into braces"),
-        (r"(\w+->launch\(\w+\);)", r"int x = 0; \1", "cannot insert beside"),
+        (r"(\w+->launch\(\w+\);)", r"int x = 0; \1", "cannot insert a line here"),
     ],
 )
 def test_a_statement_without_braces_or_a_line_of_its_own_is_refused(checkout, statement, changed, reason):

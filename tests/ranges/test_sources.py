@@ -161,7 +161,7 @@ def test_an_export_of_other_launches_is_refused(tmp_path):
 def test_launches_without_names_are_matched_by_their_number(tmp_path):
     write_nvtx(tmp_path / "nvtx.sqlite", [("model", -1, 9, 7)])
     assert of_file(tmp_path / "nvtx.sqlite", launches([""] * 6)) == ["model"] * 6
-    with pytest.raises(ProfileError, match="has 6 launches, the run 5"):
+    with pytest.raises(ProfileError, match="has 6 launches, the run 5; without names"):
         of_file(tmp_path / "nvtx.sqlite", launches([""] * 5))
 
 

@@ -113,7 +113,7 @@ def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, part, c
 
 def test_a_plan_is_no_selection(tmp_path):
     write_archive(tmp_path / "run.kpplan", {"version": 1, "origin": {}}, {"design_strata": np.zeros(3)})
-    with pytest.raises(PlanError, match="a plan, not a selection; the key `plan:` names it"):
+    with pytest.raises(PlanError, match="a plan, not a selection; name it with the key `plan:`"):
         Selection.load(tmp_path / "run.kpplan")
 
 
@@ -208,7 +208,7 @@ def test_lists_of_runs_that_copied_differently_are_not_joined(tmp_path):
 
 def test_a_launch_that_was_traced_twice_is_refused(tmp_path):
     a, b = (list_in(tmp_path / name, ["kernel-2.traceg"]) for name in "ab")
-    with pytest.raises(TraceError, match=r"launch 2 .* is also in another of the lists"):
+    with pytest.raises(TraceError, match=r"launch 2 is also in another list"):
         join_lists([a, b], tmp_path / "all")
 
 

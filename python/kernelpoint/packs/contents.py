@@ -147,9 +147,7 @@ def _check_names(about: About) -> None:
     wanting = {file.name for file in about.files if not file.whole}
     for row in about.footprints:
         if row.trace not in wanting:
-            raise ValueError(
-                f"the pack is damaged: it has a footprint (addresses) of {shown(row.trace)}, whole or missing in it"
-            )
+            raise ValueError(f"the pack is damaged: it has a footprint (addresses) of {shown(row.trace)}, which needs none")
 
 
 def check_config(config: dict[str, Any]) -> Config:

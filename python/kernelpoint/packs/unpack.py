@@ -141,7 +141,7 @@ def _opened(path: Path, most_bytes: int | None, is_read: bool = False) -> Iterat
             with zipfile.ZipFile(file) as archive:
                 if "about.npy" in archive.namelist():
                     raise PlanError(
-                        f"{path}: a plan or a selection, not a pack; a configuration names it: `plan: {path.name}` or "
+                        f"{path} is a plan or a selection, not a pack; name it in a configuration: `plan: {path.name}` or "
                         f"`selection: {path.name}`"
                     )
                 members = _members(archive, file, size)

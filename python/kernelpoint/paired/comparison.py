@@ -342,7 +342,9 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
     count = len(strata.units)
     parts = [part for part in (strata.covariate, strata.clusters) if part is not None]
     if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
-        raise JournalError(f"{run.path}: the journal is damaged: it has {count} strata, and numbers or sizes of others")
+        raise JournalError(
+            f"{run.path}: the journal is damaged: sizes or numbers of its {count} strata do not fit; repeat the run"
+        )
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
         raise JournalError(f"{run.path}: the journal is damaged: the expected cost of sampled launch {min(bare)} is missing")
     if missing := run.results.keys() - stratum.keys():

@@ -129,7 +129,9 @@ def _first_in_function(node: SgNode, insertion: Insertion, file: str, text: str)
     lines, brace = text.split("\n"), body.range().start
     behind = re.sub(r"//.*|/\*.*?\*/", "", lines[brace.line][brace.column + 1 :]).strip()
     if behind:
-        raise PatchError(f"{_where(file, body)}: {insertion.name}: cannot insert beside {behind!r}; give it its own line")
+        raise PatchError(
+            f"{_where(file, body)}: {insertion.name}: cannot insert a line here; put {behind!r} on a line of its own"
+        )
     first = next(child for child in body.children() if child.is_named() and child.kind() != "comment")
     indent = re.match(r"[ \t]*", lines[first.range().start.line]).group()  # type: ignore[union-attr]
     return Place(file, brace.line + 1, indent, "function_definition")
@@ -141,7 +143,9 @@ def _beside(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:
     head, tail = lines[start.line][: start.column], lines[end.line][end.column :]
     alone = head.strip() if insertion.place == "before" else re.sub(r"//.*|/\*.*?\*/", "", tail).strip()
     if alone:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert beside {alone!r}; put it on a line of its own")
+        raise PatchError(
+            f"{_where(file, node)}: {insertion.name}: cannot insert a line here; put {alone!r} on a line of its own"
+        )
     line = start.line if insertion.place == "before" else end.line + 1
     if line == len(lines):
         raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert after the end of the file; is it cut short?")

@@ -210,7 +210,7 @@ class Plan:
         about, arrays = read_archive(path)
         kind = "selection" if "tracer" in about else "plan"
         if kind != cls.kind:
-            raise PlanError(f"{path}: a {kind}, not a {cls.kind}; the key `{kind}:` names it")
+            raise PlanError(f"{path} is a {kind}, not a {cls.kind}; name it with the key `{kind}:`")
         if about.get("version") != FORMAT_VERSION:
             raise PlanError(
                 f"{path}: this {kind} has format version {about.get('version')!r:.40}, this KernelPoint reads "
@@ -225,7 +225,7 @@ class Plan:
                 )
             return replace(cls._of(about, arrays, program), path=str(path))
         except (ConfigError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
-            raise PlanError(f"cannot read the {kind} {path}: {' '.join(str(error).split())[:200]}") from None
+            raise PlanError(f"cannot read the {kind} {path} (make it again): {' '.join(str(error).split())[:200]}") from None
 
     @classmethod
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], program: Program | None) -> Self:

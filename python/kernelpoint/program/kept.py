@@ -51,7 +51,7 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
     names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
     labels = Labels(names, arrays["labels_shapes"])
     if labels.shapes.shape != (len(names.numbers), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
-        raise ValueError("the file is damaged: kernel names and launch shapes do not fit together")
+        raise ValueError("the file is damaged (kernel names and launch shapes do not fit together); make it again")
     _check("labels_names", names.numbers, len(names.numbers), len(names.distinct))
     _check("label", launches["label"], size, len(names.numbers))
     for name, column in launches.items():
@@ -64,12 +64,12 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
         parts: dict[str, Any] = {name: arrays[f"contents_{name}"] for name in _CONTENTS}
         count, streams = len(parts["records"]), parts["stream_ids"]
         if parts["records"].dtype != RECORD or parts["keys"].shape != (count, 3) or parts["keys"].dtype.kind != "u":
-            raise ValueError("the file is damaged: the arrays of its traces' contents have different lengths")
+            raise ValueError("the file is damaged (contents of its traces differ in length); make it again")
         _check("content", launches["content"], size, count)
         _check("stream_ids", streams, count, count)
         first = first_of_each(launches["content"])
         if len(first) != count or min(first.min(initial=0), first_of_each(streams).min(initial=0)) < 0:
-            raise ValueError("the file is damaged: the arrays of its traces' contents do not fit together")
+            raise ValueError("the file is damaged (contents of its traces do not fit together); make it again")
         traces = tuple(program.traces[launch] for launch in first.tolist()) if len(program.traces) else ("",) * count
         contents = Contents(**parts, traces=traces)
     return replace(program, labels=labels, contents=contents, **launches)

@@ -95,7 +95,9 @@ def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
         rows = admitted_rows(profiled, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
         return list(profiled.take(rows).ranges) or [""] * launches.size
     if profiled.size != launches.size:
-        raise ProfileError(f"{file} has {profiled.size:,} launches, the run {launches.size:,}, and no names to match them by")
+        raise ProfileError(
+            f"{file} has {profiled.size:,} launches, the run {launches.size:,}; without names they cannot be matched"
+        )
     return list(profiled.ranges)
 
 

@@ -95,7 +95,7 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
         before = _copies_before(each.copies[0], each.size).tolist()
         for number, trace, count in zip(np.asarray(each.numbers).tolist(), each.traces, before, strict=True):
             if number < 0 or number in launches:
-                raise TraceError(f"{path}: launch {number} ({trace}) is also in another of the lists, or lacks a number")
+                raise TraceError(f"{path}: {trace} has no launch number, or launch {number} is also in another list")
             launches[number] = trace, count
     ordered = [launches[number] for number in sorted(launches)]
     try:

@@ -315,7 +315,7 @@ _CONTENT_BYTES = 24
 
 def _content(value: bytes) -> bytes:
     if len(value) != _CONTENT_BYTES:
-        raise ValueError("a trace's content in the cache has another length")
+        raise ValueError("the cache is damaged: a trace's content has a wrong length")
     return value
 
 

@@ -50,8 +50,8 @@ class AccelSimCensus(TextFormat):
                 )
             if int(match.group(1)) != expected:
                 raise ProfileError(
-                    f"{where}: expected kernel-{expected}, found {fields[0][:60]!r}; a census has to list every launch of one "
-                    "CUDA context, in order"
+                    f"{where}: expected kernel-{expected}, found {fields[0][:60]!r}; a census (list of launches) has every "
+                    "launch of one CUDA context"
                 )
             x, y, z, ctas, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
             if min(x, y, z, bx, by, bz) < 1:
