@@ -267,7 +267,7 @@ FILES = {
     "below-zero.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",-4,1,1,"), "allowed: 0"),
     "parts.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",4.5,1,1,"), "a whole number"),
     "beyond.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",99999999999999999999,1,1,"), "4,294,967,296"),
-    "two-gpus.csv": (gpu_trace(700, 800).replace("(0)", "(1)", 1), "GPUs 0, 1"),
+    "two-gpus.csv": (gpu_trace(700, 800).replace("(0)", "(1)", 1), "GPUs, 0, 1"),
     "nul.csv": (gpu_trace(700, name="ge\0mm"), "lost-letters"),
     "copies.csv": (GPU_TRACE + "9,5,9,,,,,,,,,,,,,,H100 (0),1,7,[CUDA memcpy Host-to-Device]\n", "1 x memcpy"),
     "wide.csv": (gpu_trace(700, 800).encode("utf-32"), "no known profile"),
@@ -320,13 +320,13 @@ FILES = {
     "result-twice.csv": ("launch_index,kernel_name,cycles\n0,a,500\n0,a,500\n", "several-runs"),
     "run.kpplan": (b"PK\x03\x04" + b"Accel-Sim", "a zip archive, as KernelPoint's plans"),
     "trace.parquet": (b"PAR1" + bytes(50), "a Parquet file"),
-    "trace.bz2": (b"BZh91AY&SY" + bytes(50), "decompress it first"),
-    "twice.gz": (gzip.compress(gzip.compress(kineto().encode())), "decompress it first"),
+    "trace.bz2": (b"BZh91AY&SY" + bytes(50), "unpack it"),
+    "twice.gz": (gzip.compress(gzip.compress(kineto().encode())), "unpack it"),
     "junk.gz": (gzip.compress(kineto().encode()) + b"junk", "gzip"),
     "page.json": ("<html><head><title>Sign in</title>", "a login"),
     "ends-before.json": (kineto(dur=-2.5), "negative-durations"),
     "never.json": (kineto(ts=float("nan")), "unknown-durations"),
-    "beyond.json": (kineto(ts=1e300), "beyond 64 bits"),
+    "beyond.json": (kineto(ts=1e300), "more than 64 bits"),
     "lines-of.json": (json.dumps({"ph": "X"}) + "\n" + json.dumps({"ph": "X"}), "no list of traceEvents"),
     "null.json": (kineto().replace("[", 'null, "rest": [', 1), "no list of traceEvents"),
     "joined.json": (kineto() + kineto(), "a second list"),
@@ -364,7 +364,7 @@ FILES = {
     "deep.json": ('{"traceEvents": ' + 200_000 * "[", "impossible value"),
     "long-event.json": ('{"traceEvents": [{"name": "' + 70_000_000 * "x", "damaged inside an event"),
     "hash.json": (kineto(args={"grid": {"x": 1}}), "up to three sizes"),
-    "stream.json": (kineto(args={"stream": 50 * "9"}), "beyond 64 bits"),
+    "stream.json": (kineto(args={"stream": 50 * "9"}), "more than 64 bits"),
     "numbers.csv": (UNIFORM.format(i=10**40), "impossible value"),
     "long-field.csv": (UNIFORM.format(i=1).replace("norm", 300_000 * "k"), "field limit"),
     "chakra-cut": (b"\x07\n\x050.0.4\xff\xff\xff\xff\x0f", "it should have 4,294,967,295 bytes"),
@@ -495,8 +495,8 @@ def test_a_file_that_a_link_in_a_folder_leads_to_is_not_printed(link, to, text, 
     (tmp_path / "theirs" / link).unlink(missing_ok=True)
     (tmp_path / "theirs" / link).symlink_to(tmp_path / "mine" / to)
     code, record = judged(tmp_path / "theirs", capsys)
-    assert code > 0 and SECRET not in told(record), record
-    assert (text is None) or "links-outside: 1 of" in told(record)
+    assert code > 0 and SECRET not in words_of(record), record
+    assert (text is None) or "links-outside: 1 of" in words_of(record)
 
 
 @pytest.mark.parametrize("name", FILES)

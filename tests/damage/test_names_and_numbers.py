@@ -51,7 +51,7 @@ def test_a_file_whose_name_is_no_text_is_one_message(here, kernelpoint, command)
 @pytest.mark.parametrize(
     ("arguments", "allowed"),
     [
-        (["patch", "accelsim", "loop"], "not a tree of Accel-Sim"),
+        (["patch", "accelsim", "loop"], "no source tree of Accel-Sim"),
         (["select", "stats_ctx_0x5d0", "-o", "out", "--spare", "1e999"], "--spare"),
         (["compare", "-w", "truth=x.csv", "--seeds", "9" * 20], "--seeds"),
         (["plan", "LIST", "-o", "x.kpplan", "--workers", "9" * 20], "--workers"),

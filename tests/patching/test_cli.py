@@ -40,7 +40,7 @@ def test_patching_checking_and_reverting(checkout):
 
 def test_a_folder_that_is_no_simulator_cannot_be_patched(tmp_path):
     code, text = patch("accelsim", tmp_path, "--check")
-    assert code == 2 and "is not a tree of Accel-Sim" in text
+    assert code == 2 and "is no source tree of Accel-Sim" in text
 
 
 def test_a_tree_that_cannot_be_patched_has_an_exit_code_of_its_own(checkout):

@@ -122,7 +122,7 @@ def test_a_missing_place_is_refused_and_changes_nothing(checkout, name, reason):
 
 
 def test_a_tree_of_the_other_simulator_is_refused(checkout):
-    with pytest.raises(PatchError, match=r"not a tree of Accel-Sim"):
+    with pytest.raises(PatchError, match=r"no source tree of Accel-Sim"):
         Tree(checkout, load_description("accelsim"))
-    with pytest.raises(PatchError, match=r"not a tree of MacSim"):
+    with pytest.raises(PatchError, match=r"no source tree of MacSim"):
         tree_of(accelsim_checkout(checkout.parent / "accelsim"))

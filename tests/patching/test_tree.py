@@ -210,7 +210,7 @@ def test_a_statement_without_braces_or_a_line_of_its_own_is_refused(checkout, st
 
 def test_an_unknown_tree_is_refused_and_trees_near_it_are_named(simulator, tmp_path):
     for folder in (tmp_path, simulator / "gpu-simulator"):
-        with pytest.raises(PatchError, match=f"not a tree of Accel-Sim.*nearest: .*{simulator.name}"):
+        with pytest.raises(PatchError, match=f"no source tree of Accel-Sim.*nearest: .*{simulator.name}"):
             tree_of(folder)
     with pytest.raises(PatchError, match="nearest: nothing similar"):
         tree_of(tmp_path / "nowhere")
