@@ -258,7 +258,7 @@ def test_blocks_of_skipped_launches_do_not_carry_what_a_stopped_launch_had_left_
     "damage, reason",
     [
         (lambda whole: "", "empty file"),
-        (lambda whole: "garbage\n#END_TB\n", "garbage"),
+        (lambda whole: "garbage\n#END_TB\n", "kernel-3.traceg"),
         (lambda whole: whole[: whole.index("#END_TB")], "kernel-3.traceg"),
         (lambda whole: whole.replace("ffffffff", "fff%ffff"), "fff%ffff"),
     ],

@@ -95,7 +95,7 @@ def test_a_batch_system_has_no_dashboard_unless_it_is_asked_for(slurm_here, tmp_
 
 
 def test_a_file_cannot_take_the_encryption_away(slurm_here):
-    with pytest.raises(ConfigError, match=r"scheduler-options: protocol: got 'tcp://'; not allowed"):
+    with pytest.raises(ConfigError, match=r"scheduler-options: protocol: got 'tcp://'; remove this option"):
         made_cluster(slurm_here('scheduler-options: {protocol: "tcp://"}'))
 
 

@@ -226,10 +226,10 @@ def test_a_simulator_that_is_killed_while_it_introduces_itself_is_started_again(
     if times < starts:
         assert ask(command, said.append)[0].host["simulator"]
     else:
-        with pytest.raises(HostError, match="was ended by SIGKILL before it could simulate"):
+        with pytest.raises(HostError, match="was ended by SIGKILL before it called KernelPoint"):
             ask(command, said.append)
     assert (bench.folder / "starts").read_text().count("\n") == starts
-    assert said == ["kernelpoint: the simulator was ended by SIGKILL before it could simulate; it is started again"] * (
+    assert said == ["kernelpoint: the simulator was ended by SIGKILL before it called KernelPoint; it is started again"] * (
         starts - 1
     )
 
@@ -264,7 +264,7 @@ CHAIN = (Order(0, 5, 1),)
     [
         ({"host": {"config_hash": "other"}}, "another build or configuration of the simulator: config_hash is "),
         ({"kernelpoint": "9.9"}, "install 9.9, with which the run began"),
-        ({"command": ("/absent/sim",)}, "cannot start /absent/sim in .*: No such file"),
+        ({"command": ("/absent/sim",)}, "cannot start the simulator /absent/sim in .*: No such file"),
         ({"outcomes": "/dev/full"}, r"cannot write /dev/full/.*\.jsonl"),
         ({"outcomes": "/absent"}, r"cannot write /absent/.*\.jsonl: No such file"),
     ],

@@ -62,7 +62,7 @@ def test_every_byte_counts_in_the_hash(saved):
 def test_a_checkpoint_of_another_schema_is_refused_by_name(saved, monkeypatch):
     monkeypatch.setattr(checkpoint, "schema_hash", lambda: "0123456789abcdef")
     schema = rf"{SCHEMA.version} \({schema_hash()}\)"
-    with pytest.raises(PlanError, match=rf"{saved}: made for graph schema {schema}.* has .*0123456789abcdef"):
+    with pytest.raises(PlanError, match=rf"{saved}: this checkpoint was made for graph schema {schema}.*0123456789abcdef"):
         read_checkpoint(saved)
 
 
@@ -87,7 +87,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 def test_a_safetensors_file_of_something_else_is_refused(tmp_path):
     save_file({"x": np.zeros(3, np.float32)}, tmp_path / "e.safetensors")
-    with pytest.raises(PlanError, match="names no graph schema"):
+    with pytest.raises(PlanError, match="its metadata has no graph schema"):
         read_checkpoint(tmp_path / "e.safetensors")
 
 

@@ -95,7 +95,7 @@ def test_a_separate_ratio_is_for_purposive_samples_only():
     engine = Engine(design, ErrorBudget(0.01), "separate_ratio")
     engine.record(1, ("cycles",), [6.0])
     assert engine.look().estimates["cycles"].estimate == pytest.approx(30.0)
-    with pytest.raises(ConfigError, match="purposive"):
+    with pytest.raises(ConfigError, match="only if the design names its sample"):
         Engine(Design(strata, np.array([1]), np.linspace(0, 0.9, 4), x=x), ErrorBudget(0.01), "separate_ratio")
 
 
@@ -114,10 +114,13 @@ def test_ratios_and_other_counters_come_with_bounds_of_their_own():
     ("call", "message"),
     [
         (lambda e: e.record(400, ("cycles",), [1.0]), "result of launch 400; allowed: 0 to 399"),
-        (lambda e: [e.record(0, ("cycles",), [1.0]) for _ in range(2)], "unit 0: a second result"),
+        (lambda e: [e.record(0, ("cycles",), [1.0]) for _ in range(2)], "launch 0: got a second result"),
         (lambda e: e.record(0, ("cycles",), [math.nan]), "allowed: finite numbers"),
-        (lambda e: [e.record(i, (n,), [1.0]) for i, n in enumerate(("cycles", "time"))], "unit 1: counters"),
-        (lambda e: e.record(-1, ("cycles",), [1.0]), "unit -1 is not"),
+        (
+            lambda e: [e.record(i, (n,), [1.0]) for i, n in enumerate(("cycles", "time"))],
+            "launch 1: its result has the counters",
+        ),
+        (lambda e: e.record(-1, ("cycles",), [1.0]), "got a result of launch -1"),
     ],
 )
 def test_impossible_results_are_refused(call, message):
@@ -129,7 +132,7 @@ def test_a_counter_that_the_host_does_not_report_is_refused_by_name():
     engine = Engine(example()[0], ErrorBudget(0.01, counter="joules"))
     for unit in engine.wanted():
         engine.record(int(unit), ("cycles",), [1.0])
-    with pytest.raises(ConfigError, match="'joules' is not reported; allowed: cycles"):
+    with pytest.raises(ConfigError, match="does not report 'joules'; allowed: cycles"):
         engine.look()
 
 

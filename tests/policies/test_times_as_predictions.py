@@ -117,5 +117,5 @@ def test_a_profile_without_times_adds_nothing():
 
 
 def test_a_negative_time_is_refused():
-    with pytest.raises(PolicyError, match=r"elsewhere\.kpjournal: a launch takes -1"):
+    with pytest.raises(PolicyError, match=r"elsewhere\.kpjournal: a launch has the time -1"):
         KernelPoint(parse_config(CONFIG)).design(population(times=replace(profile(truth()), duration=np.full(LAUNCHES, -1.0))))

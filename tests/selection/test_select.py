@@ -107,7 +107,7 @@ def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, part, c
         parts = about if part in about else arrays
         parts[part] = change(parts[part])
     write_archive(path, about, arrays)
-    with pytest.raises(PlanError, match="not a selection: "):
+    with pytest.raises(PlanError, match="cannot read the selection "):
         Selection.load(path)
 
 

@@ -22,7 +22,6 @@ MIN_DEGREES = 2.0  # degrees of freedom that the bound of a counter needs which 
 MIN_COUNTS = 5  # draws that are no zeros which a bound on a count needs, if others are
 
 # Strata
-LEAST_ALLOWANCE, MOST_ALLOWANCE = 0.1, 27.0  # that the file of a plan may state: those of the policies
 OUTLIER_ALLOWANCE = 0.2  # relative error of one draw that changes the total by the error budget at most
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 PRIOR_DEGREES = 40.0  # nu_0: what other strata tell of a stratum's spread counts as much as so many more draws of it

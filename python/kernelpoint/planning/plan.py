@@ -15,13 +15,13 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
-from kernelpoint.estimation.constants import LEAST_ALLOWANCE, MOST_ALLOWANCE
 from kernelpoint.journal import StrataRecord
 from kernelpoint.planning.forecast import Forecast
 from kernelpoint.program import COUNTS, Program
 from kernelpoint.program.kept import kept, with_kept
 
 FORMAT_VERSION = 12
+LEAST_ALLOWANCE, MOST_ALLOWANCE = 0.1, 27.0  # in the file of a plan: those of the policies
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 _ASSISTED_PARTS = ("groups", "assume", "latency", "shapes", "kinds")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds")

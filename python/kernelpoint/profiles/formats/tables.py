@@ -46,7 +46,7 @@ class Table:
         units: units of columns whose unit the file does not state.
         counts_threads: True if the grid counts threads, not CTAs.
         has_counters: True if every other column is a counter.
-        is_numbered: True if each number of `order` belongs to one launch, without gaps.
+        is_numbered: True if each number of `order` belongs to one launch.
         only: a column, and its value in rows that are launches.
         refused: for a table without single launches: the reason, and the export to use instead; else empty.
     """
@@ -166,8 +166,7 @@ class Tables(TextFormat):
         (read.long if table.metrics else read.wide)(rows)
         if table.is_numbered and (repeated := len(read.orders) - len(np.unique(read.orders))):
             builder.remark("several-runs", repeated, place=source)
-        first = 0 if "trace" in table.columns else min(read.orders, default=0)  # a uniform CSV may count from 1
-        if table.is_numbered and (missing := max(read.orders, default=-1) + 1 - first - len(builder)) > 0:
+        if "trace" in table.columns and (missing := max(read.orders, default=-1) + 1 - len(builder)) > 0:
             builder.remark("missing-results", missing, place=f"{missing:,} numbers up to {max(read.orders):,}")
         if read.states_times and read.untimed == len(builder):
             builder.remark("unknown-durations", len(builder), place=source)
