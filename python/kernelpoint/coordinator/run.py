@@ -218,7 +218,7 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
         except SimulatorEnded as error:
             if not (error.was_killed and attempts_left):
                 raise HostError(f"{command[0]}: {error} before it called KernelPoint; {error.output}") from None
-            say(f"kernelpoint: {error} before it could simulate; it is started again")
+            say(f"kernelpoint: {error} before it called KernelPoint; it is started again")
         except OSError as error:
             raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
     memory = _peak_memory(simulator.pid)
