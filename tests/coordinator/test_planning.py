@@ -122,7 +122,7 @@ def test_what_a_piece_raises_ends_the_plan_with_its_own_message(pool, bench):
     piece = partial(embed_piece, Task("builtin", kp_digest(), 20000))
     with pytest.raises(TraceError, match=r"empty.traceg"):
         list(pool.map(piece, [["empty.traceg"]]))
-    with pytest.raises(PlanError, match="is not the one where the plan is made \(other\)"):
+    with pytest.raises(PlanError, match=r"is not the one where the plan is made \(other\)"):
         list(pool.map(partial(embed_piece, Task("builtin", "other", 20000)), [["empty.traceg"]]))
 
 

@@ -36,7 +36,7 @@ def unseen_share(shares: Floats, alpha: float) -> float:
 
 
 def largest_amount(amounts: Floats, shown: float, alpha: float) -> float:
-    """Upper confidence limit of a total of which draw h represents at most t_h, from what the draws show of it.
+    """Upper confidence limit of a total. Each draw h represents at most the amount t_h of it, and shows a part of t_h.
 
     Formula: draw h shows t_h z_h, z_h from 0 to 1 with mean p_h; the total is T = sum t_h p_h. exp(-a t z) is convex in z, so
     E exp(-a sum t_h z_h) <= prod (1 - c_h p_h), c_h = 1 - exp(-a t_h). With a probability above alpha, the draws show s or less

@@ -119,8 +119,8 @@ def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
 
 
 def parts_of_wholes(counters: Iterable[str], engine: Engine) -> list[tuple[str, str]]:
-    """Pairs (part, whole) of AT_MOST of which no simulated launch has more of the part, or less than none of it: whether a
-    simulator counts so, its launches tell.
+    """Pairs (part, whole) of counters in AT_MOST for which each simulated launch has 0 <= part <= whole. A pair that a launch
+    breaks is left out, since the simulator counts in another way.
     """
     values = dict(zip(engine.counters, engine.results.of(engine.results.units).T, strict=True))
     return [

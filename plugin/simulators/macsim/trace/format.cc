@@ -31,7 +31,7 @@ std::string launch_in(const std::string& line) {
 // Model: as MacSim does, of a launch's path only the last two components count, and they lie beside the list.
 Launches read_launches(Lines& lines) {
     const std::string folder = folder_of(lines.path());
-    for (const char* expected : {"nvbit", "14", "-1"}) {  // what is there is not quoted: a link may lead anywhere
+    for (const char* expected : {"nvbit", "14", "-1"}) {  // the text found is not quoted, as a link may lead to any file
         if (lines.text() != expected) lines.fail(std::string("expected '") + expected + "'");
         lines.consume_text();
     }
