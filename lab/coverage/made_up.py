@@ -134,7 +134,12 @@ JUDGED: dict[str, tuple[dict[str, float], Change]] = {
 
 
 def program(
-    random: np.random.Generator, launches: int = 6000, signatures: int = 70, layers: int = 12, spread: float = -4.0
+    random: np.random.Generator,
+    launches: int = 6000,
+    signatures: int = 70,
+    layers: int = 12,
+    spread: float = -4.0,
+    kernels: int = KERNELS,
 ) -> tuple[Launches, Program]:
     """Random synthetic program with its names and shapes. exp(spread) is the typical coefficient of variation among launches of
     one shape.
@@ -144,12 +149,12 @@ def program(
     steps = [random.integers(0, signatures, 60), *[step] * (launches // len(step) + 1)]
     signature = np.unique(np.concatenate(steps)[:launches], return_inverse=True)[1]
     S = int(signature.max()) + 1
-    kernel, size = random.integers(0, KERNELS, S), random.lognormal(2.5, 1.3, S)
+    kernel, size = random.integers(0, kernels, S), random.lognormal(2.5, 1.3, S)
     grid = np.ceil(4.0 * np.maximum(1.0, size**1.5 * random.lognormal(0.0, 0.8, S))).astype(np.int64) + np.arange(S)
     deviation = np.exp(spread + 0.6 * random.standard_normal(S))
     y = size[signature] * np.exp(deviation[signature] * random.standard_normal(launches))
     block = random.choice([64, 128, 256], S)
-    profile = metadata(signature, grid[signature], kernel[signature], KERNELS, block[signature])
+    profile = metadata(signature, grid[signature], kernel[signature], kernels, block[signature])
     return Launches(y, kernel[signature], signature), profile
 
 

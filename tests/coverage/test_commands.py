@@ -39,6 +39,13 @@ def test_a_benchmark_says_how_it_is_called(script):
     assert any(line.startswith("usage: ") for line in printed(f"lab/benchmarks/{script}", "--help"))
 
 
+def test_a_population_that_attacks_the_estimator_is_made_and_measured():
+    options = "--numbers", "14", "--given", "model", "--seeds", "3", "--budgets", "0.05"
+    *_, row = printed("lab/coverage/attack.py", *options)
+    cells = [cell.strip() for cell in row.split("|")]
+    assert cells[1:4] == ["14 near constant latency", "5 %", "1.000"] and float(cells[4][:-1]) > 20.0
+
+
 def test_quarters_of_a_run_are_targets_of_one_sample():
     *_, row = printed("lab/coverage/ranges.py", "--quarters", "--seeds", "2", "--budgets", "0.05", "mixed")
     name, budget, _, speed, run_held, quarters_held, _ = [cell.strip() for cell in row.split("|")][1:8]

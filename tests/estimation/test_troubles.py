@@ -11,17 +11,50 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded_traces import shared
 from runs import too_seldom
-from troubles import KINDS, TROUBLES, engine_of, values
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, stratify
 from kernelpoint.estimation.constants import PASSES
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import read_profile
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 BUDGETS = (0.05, 0.02, 0.01, 0.005)
+TROUBLES = ("none", "first units", "begin", "tails", "drift", "wrong groups")
+KINDS = ("assisted", "stratified")  # with predictions; from names alone
+
+
+def values(seed: int, units: int, trouble: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Groups, predictions and values of the launches of a random population with one kind of disturbance."""
+    random = generator(seed, "nested")
+    group = random.integers(0, int(random.integers(2, 12)), units)
+    count = int(group.max()) + 1
+    x = random.lognormal(6.0, 1.5, count)[group] * random.lognormal(0.0, random.uniform(0.0, 0.5), units)
+    y = x * random.lognormal(0.0, random.choice([0.003, 0.02, 0.1]), units)
+    place = np.arange(units) / units
+    factor = {
+        "none": np.ones(units),
+        "first units": np.where(np.isin(np.arange(units), np.unique(group, return_index=True)[1]), 6.0, 1.0),
+        "begin": np.where(place < 0.06, 2.5, 1.0),
+        "tails": np.where(random.random(units) < 0.02, 4.0, 1.0),
+        "drift": 1.0 + place,
+        "wrong groups": random.lognormal(0.0, 0.3, count)[group],
+    }[trouble]
+    return group, x, y * factor
+
+
+def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float, assume: str = "ordinary") -> Engine:
+    """The engine of a run with that budget: with predictions, or from names alone."""
+    u, budget = permanent_random_numbers(seed, 0, len(x)), ErrorBudget(eps)
+    if kind == "assisted":
+        return Engine(AssistedDesign({"cycles": x}, group, u, assume), budget)
+    neighbour = np.concatenate(([0], group[:-1]))
+    levels = [group, group * 100 + neighbour]
+    return Engine(
+        stratify(levels, budget, spreads=(0.5, 0.05), slow_excess=4.0, allowance=0.5, design_error=0.005).design(u, seed),
+        budget,
+    )
 
 
 @settings(max_examples=40, deadline=None)
