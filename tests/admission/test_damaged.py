@@ -101,8 +101,8 @@ def kineto(*events, **changes):
     return json.dumps({"traceEvents": [*kernels, *events]})
 
 
-def graph_call(name):
-    return {"ph": "X", "cat": "cuda_runtime", "name": name, "ts": 900.5, "dur": 2.5, "args": {"correlation": 999}}
+def graph_call(name, number=999):
+    return {"ph": "X", "cat": "cuda_runtime", "name": name, "ts": 900.5, "dur": 2.5, "args": {"correlation": number}}
 
 
 RESULT = (
@@ -116,8 +116,26 @@ def output(*numbers):
     return "Accel-Sim [build 0]\n" + "".join(RESULT.format(n=n) for n in numbers) + ENDED
 
 
+def launches(*numbers):
+    return [graph_call("cudaLaunchKernel", number) for number in numbers]
+
+
+def details(*metrics):
+    """A page of ncu with a row for each metric (name, unit, value) of two launches, all rows of one metric before the next."""
+    head = '"ID","Process ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Unit","Metric Value"\n'
+    row = '"{}","1","gemm","(128, 1, 1)","(64, 1, 1)","{}","{}","{}"\n'
+    return head + "".join(row.format(i, *metric) for metric in metrics for i in (0, 1))
+
+
+EVENTS = "Name,Start,Duration,GPU,Context\ngemm,1.5s,5.5us,GPU 0,Stream 7\ncudaLaunchKernel,1.4s,9.5us,,\n"
+SUMMARY = "Time (%),Total Time (ns),Instances,Name\n100.0,1500,2,gemm\n"
+CALLS_OF_ROCM = (
+    "Domain,Function,Process_Id,Correlation_Id,Start_Timestamp,End_Timestamp\nHIP_RUNTIME_API,hipLaunchKernel,1,1,5,9\n"
+)
+
+
 def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraphLaunch_v10000")), calls=(), then=""):
-    """An export of kernels (call, excess of the end) and of calls of graphs."""
+    """An export of kernels (call, excess of the end) and of calls of graphs, or of the second name."""
     columns = "start, end, correlationId, streamId, demangledName, gridX, gridY, gridZ"
     kernels = [(10_000 * call, 10_000 * call + 700 + excess, call, 7, 1, 4, 1, 1) for call, excess in rows]
     runtime = "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, correlationId, nameId);"
@@ -163,6 +181,7 @@ FOLDERS = {
     ),
     "blanks before names": (listed(LINES.replace("kernel-3", "  kernel-3")), "names-not-read"),
     "names of another system": (listed(LINES.replace("kernel-", ".\\kernel-")), "expected a trace's name"),
+    "collectives of several GPUs": (listed("ncclCommInitAll\n" + LINES + "ncclAllReduce\n"), "collectives: 2 lines"),
     "names above the folder": (listed(LINES.replace("kernel-", "../x/kernel-")), "refused"),
     "a list without launches": (listed("MemcpyHtoD,0x7f3000200000,4096\n"), "at least one line"),
     "a list of JSON": (listed('{"kernels": []}'), "at least one line"),
@@ -273,6 +292,26 @@ FILES = {
     "wide.csv": (gpu_trace(700, 800).encode("utf-32"), "no known profile"),
     "short-rows.csv": (ROCPROF + "KERNEL_DISPATCH,4,1,1,9,gemm\n", "6 fields, its header 15"),
     "no-unit-line.csv": (NVPROF.replace("ms,us,,,,,,,,,,\n", ""), "unit of time ''"),
+    "no-unit-line-of-ncu.csv": (NCU + ROW.format(i=0, value="1234"), "unit of time ''"),
+    "gap-ncu.csv": (ncu("ns", "1234", "1300").replace('"1","1","a"', '"9","1","a"'), "gaps: 8 of 10"),
+    "gap-rocprof.csv": (rocprof((10_700, 256), (20_700, 256)).replace("4,1,2,9", "4,1,7,9"), "gaps: 5 of 7"),
+    "gap-uniform.csv": (UNIFORM.format(i=7), "gaps: 6 of 8"),
+    "dispatch-twice.csv": (rocprof((10_700, 256), (20_700, 256)).replace("4,1,2,9", "4,1,1,9"), "several-runs"),
+    "start-lost.csv": (rocprof((10_700, 256)).replace(",10000,", ",0,"), "unknown-durations"),
+    "metric-twice.csv": (COLLECTION.replace(",B,", ",A,").replace(",5.0,", ",6.0,", 1), "several-runs"),
+    "no-duration.csv": (gpu_trace(700, "", 900), "unknown-durations: 1 of 3"),
+    "two-reports.csv": (gpu_trace(700) + "\n" + SUMMARY, "give one table"),
+    "calls-nsys.csv": ("Start (ns),Duration (ns),Name,Result,CorrID\n1,2,cudaFree,0,1\n", "a table of calls"),
+    "calls-rocprof.csv": (CALLS_OF_ROCM, "a table of calls"),
+    "summary-ncu.csv": ('"Kernel Name","Invocations","Metric Name","Average"\n"gemm","5","Duration","1.5"\n', "a summary"),
+    "lost.json": (kineto(*launches(*range(1, 41))), "lost-kernels: 20 of 40 calls"),
+    "ranks.json": (kineto(*launches(*range(1, 21), *range(1, 21))), "several-runs"),
+    "begin-and-end.json": (kineto(ph="B"), "events of its begin and end"),
+    "other-tool.json": ('{"traceEvents": [{"ph": "X", "name": "fusion", "ts": 1, "dur": 2}]}', "1 x without a category"),
+    "nameless-results.csv": ("launch_index,cycles\n0,500\n1,500\n", "no-name: 2 of 2"),
+    "two-outputs.txt": (output(1, 2) + output(3, 4), "several-runs"),
+    "killed-then-again.txt": (output(1, 2).replace(ENDED, "") + output(3, 4), "several-runs"),
+    "index-lost.txt": (macsim().replace("current_index:1", "current_index:5"), "not complete"),
     "signal.csv": (NVPROF + "======== Error: Application received signal 139\n", "profiler-errors"),
     "number-twice.csv": (UNIFORM.format(i=0), "several-runs"),
     "number-below-zero.csv": (UNIFORM.format(i=-1), "idx: got '-1'; allowed: a whole number, 0 or more"),
@@ -372,7 +411,11 @@ FILES = {
     "stats_ctx_0x2": (CENSUS + "kernel-1-ctx_0x2.trace, k, 2,1,1\n", "10 numbers"),
     "stats_ctx_0x1": (CENSUS + "kernel-2-ctx_0x1.trace, k, 2,1,1,2,64,1,1,128,0,0\n", "expected kernel-1"),
 }
+LAUNCH = ((1, "gemm"), (2, "cudaLaunchKernel_v7000"))
+DIAGNOSTIC = "CREATE TABLE DIAGNOSTIC_EVENT(text); INSERT INTO DIAGNOSTIC_EVENT VALUES ('{}');"
 EXPORTS = {
+    "lost.sqlite": ({"names": LAUNCH, "calls": (1, 2, 3, 4)}, "lost-kernels: 1 of 4 calls"),
+    "diagnostic.sqlite": ({"then": DIAGNOSTIC.format("Not all CUDA events might have been collected.")}, "profiler-errors"),
     "replays.sqlite": ({"calls": (1, 900, 901)}, "graph-blocks"),
     "no-names.sqlite": ({"names": ((2, "cudaGraphLaunch_v10000"),)}, "StringIds lacks"),
     "overlaps.sqlite": ({"rows": ((1, 90_000), (2, 90_000), (3, 0))}, "overlapping-durations"),
@@ -389,6 +432,11 @@ EXPORTS = {
 }
 # Odd files that are read: name -> content, name of the first launch, durations or cycles.
 READ = {
+    "apart.csv": (details(("Duration", "us", "5.5"), ("Elapsed Cycles", "cycle", "7,700")), "gemm", [5500, 5500]),
+    "events.csv": (EVENTS, "gemm", [5500]),
+    "summary-first.csv": (SUMMARY + "\n" + gpu_trace(700, 800), "gemm", [700, 800]),
+    "captured.json": (kineto(*launches(*range(1, 41)), graph_call("cudaStreamBeginCapture", 50)), "gemm", [2500] * 20),
+    "all-calls.json": (kineto(*launches(*range(1, 21))), "gemm", [2500] * 20),
     "windows.csv": (gpu_trace(700, 800).replace("\n", "\r\n"), "gemm", [700, 800]),
     "utf16.csv": (gpu_trace(700, 800).encode("utf-16"), "gemm", [700, 800]),
     "mark.csv": (gpu_trace(700, 800).encode("utf-8-sig"), "gemm", [700, 800]),
@@ -448,7 +496,7 @@ def test_an_odd_file_is_read_right(name, tmp_path, capsys):
     assert judged(tmp_path / name, capsys)[0] == 0
     profile = read_profile(tmp_path / name)
     assert profile.names[0] == first and profile.time.tolist() == times
-    assert profile.grid.all() != (name in ("statistics.csv", "macsim.txt")), "these two know no grids"
+    assert profile.grid.all() != (name in ("statistics.csv", "macsim.txt", "events.csv")), "these know no grids"
 
 
 def test_what_the_damaged_files_are_made_of_is_sound(tmp_path, capsys):
@@ -511,3 +559,11 @@ def test_a_damaged_export_is_refused_or_named(name, tmp_path, capsys):
     nsys(tmp_path / name, **parts)
     code, record = judged(tmp_path / name, capsys)
     assert code > 0 and word in words_of(record), record
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_an_export_that_has_not_ended_is_refused(end, tmp_path, capsys):
+    nsys(tmp_path / "run.sqlite")
+    write(tmp_path / f"run.sqlite{end}", "changes")
+    code, record = judged(tmp_path / "run.sqlite", capsys)
+    assert code == 2 and "has not ended" in words_of(record), record

@@ -179,7 +179,7 @@ for _kind, _what, _remedy in (
     ),
     (
         "several-runs",
-        "{:,} launches have a second result",
+        "launches of a second run, or with a second result: {:,}",
         "results of a launch stand there more than once: give the output of one run",
     ),
     (
@@ -191,15 +191,35 @@ for _kind, _what, _remedy in (
     check(Program, _kind, REFUSES, _remedy)(partial(_remark, _kind, _what))
 
 
-@check(Program, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output")
-def missing_results(profile: Program) -> Case | None:
-    """Find a simulator's output that lacks the results of some launches."""
-    remark = profile.remarks.get("missing-results")
-    if remark is None:
+def _missing(kind: str, what: str, profile: Program) -> Case | None:
+    """Make the case of a remark of the reader about launches that are not in the file."""
+    if (remark := profile.remarks.get(kind)) is None:
         return None
     size = remark.launches + profile.size
-    what = f"{of_all(remark.launches, size)} launches have no result"
-    return Case(what, remark.launches / size, None, f"{profile.source}: {remark.place}")
+    return Case(f"{of_all(remark.launches, size)} {what}", remark.launches / size, None, f"{profile.source}: {remark.place}")
+
+
+for _kind, _what, _effect, _remedy in (
+    (
+        "missing-results",
+        "launches have no result",
+        REFUSES,
+        "the file was cut or filtered, so launches are missing: give the whole output",
+    ),
+    (
+        "lost-kernels",
+        "calls launched kernels that are not in the file",
+        REFUSES,
+        "the profiler was stopped before they ended, or lost them: synchronise the GPU before it stops, and record again",
+    ),
+    (
+        "gaps",
+        "numbers of launches are not in the file",
+        NAMED,
+        "a filter of the profiler leaves launches out: totals are of the file, not of the program",
+    ),
+):
+    check(Program, _kind, _effect, _remedy)(partial(_missing, _kind, _what))
 
 
 @check(Program, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
@@ -357,9 +377,12 @@ def no_grid(profile: Program) -> Case | None:
 
 @check(Program, "no-name", REFUSES, "the file lacks which kernel they are of: was it edited, or cut? Export it again")
 def no_name(profile: Program) -> Case | None:
-    """Find launches without a name in a profile with names, durations or grids: only simulators leave all of these out."""
+    """Find launches without a name; in the output of a simulator without names, those without a trace too."""
     has_any = profile.is_named or np.isfinite(profile.duration).any() or profile.grid.any()
-    return _among(profile, profile.names.numbers < 0, "have no name") if has_any else None
+    lacking = profile.names.numbers < 0
+    return _among(
+        profile, lacking if has_any or not len(profile.traces) else lacking & (profile.traces.numbers < 0), "have no name"
+    )
 
 
 @check(ListFiles, "no-name", NAMED, "launches without a name count as launches of one kernel: trace again with a newer tracer")

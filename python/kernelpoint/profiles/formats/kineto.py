@@ -6,6 +6,7 @@ import json
 import math
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
@@ -13,6 +14,7 @@ from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.enclosing import OPERATOR, enclosing, with_one_operator
 from kernelpoint.profiles.format import STRUCTURE, TextFormat
 from kernelpoint.profiles.formats.tables import shape
+from kernelpoint.profiles.lost import CALL, remark_lost
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 Thread = tuple[Any, Any]
@@ -53,14 +55,23 @@ class Kineto(TextFormat):
         builder, opened = ProgramBuilder(source), _Opened()
         orders = array("q")  # correlation of each kernel
         replays: set[int] = set()  # correlations of calls that replay a graph
+        launching: dict[str, list[int]] = {}  # correlations of calls that launch a kernel, by the call's name
+        kinds: Counter[str] = Counter()
         for event in events(file, source):
             kind = str(event.get("cat", "")).lower()
+            kinds[kind] += 1
+            if kind == "kernel" and event.get("ph") in ("B", "E"):
+                raise ProfileError(
+                    f"{source}: a kernel has events of its begin and end; allowed: one event (ph X), as PyTorch writes"
+                )
             if kind == "kernel" and event.get("ph") == "X":
                 orders.append(_add_event(builder, event, source))
             elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
                 builder.leave_out(kind.removeprefix("gpu_"))
             elif kind in CALLS and str(event.get("name")).startswith(REPLAYS):
                 replays.add(correlation_of(event))
+            elif kind in CALLS and CALL.match(name := str(event.get("name"))):
+                launching.setdefault(name, []).append(correlation_of(event))
             if self.with_ranges:
                 opened.take(kind, event)
         if self.with_ranges:
@@ -68,6 +79,18 @@ class Kineto(TextFormat):
         if missing := len(replays - {*orders}):
             builder.leave_out("replay of a CUDA graph without its kernels", missing)
             builder.remark("graph-blocks", missing, place="cudaGraphLaunch")
+        if repeated := sum(len(calls) - len({*calls}) for calls in launching.values()):
+            builder.remark("several-runs", repeated, place="calls with one number: traces of several ranks?")
+        launched = {*orders}
+        remark_lost(builder, {name: (len(calls), len({*calls} - launched)) for name, calls in launching.items()})
+        if not len(builder):
+            counts = (
+                ", ".join(f"{count:,} x {kind or 'without a category'}" for kind, count in kinds.most_common(5)) or "no event"
+            )
+            raise ProfileError(
+                f"{source}: the file has no kernel launch, an event of category kernel (it has {counts}); profile "
+                "with PyTorch's profiler and the activities CPU and CUDA"
+            )
         return builder.finish(device)
 
 

@@ -16,6 +16,7 @@ from kernelpoint.errors import ProfileError
 from kernelpoint.files import open_regular
 from kernelpoint.profiles.enclosing import enclosing
 from kernelpoint.profiles.format import SIGNATURE, ProfileFormat
+from kernelpoint.profiles.lost import remark_lost
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 T = TypeVar("T")
@@ -50,6 +51,11 @@ _REPLAYS_WITHOUT_KERNELS = (
     f"SELECT COUNT(*) FROM {CALLS} JOIN StringIds ON id = nameId WHERE (value LIKE 'cudaGraphLaunch%' OR value LIKE "
     f"'cuGraphLaunch%') AND correlationId NOT IN (SELECT correlationId FROM {KERNELS})"
 )
+_LAUNCHES = (
+    f"SELECT value, COUNT(*), SUM(correlationId NOT IN (SELECT correlationId FROM {KERNELS})) FROM {CALLS} JOIN StringIds ON "
+    "id = nameId WHERE (value LIKE 'cu%Launch%Kernel%' OR value LIKE 'cu%StreamBeginCapture%') AND {succeeded} GROUP BY value"
+)
+_DIAGNOSTICS = "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%not all %collected%' OR text LIKE '%lost%'"
 RANGES = "NVTX_EVENTS"
 # Beginnings of the names of tables in databases of other profilers -> what to do.
 FOREIGN_TABLES = {
@@ -77,6 +83,12 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
         with open_regular(path) as file:
             if not file.read(len(_MAGIC)) == _MAGIC:
                 raise ProfileError(f"{source}: this SQLite database is compressed; decompress it first")
+        for end in ("-wal", "-journal"):
+            if (beside := Path(source + end)).exists() and beside.stat().st_size:
+                raise ProfileError(
+                    f"{source}: its export has not ended, or was killed: {beside.name} has changes that are not in it; export "
+                    "it again"
+                )
         # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
         connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
         most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
@@ -118,6 +130,12 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
         if lost and "graph-blocks" not in builder.remarks:
             builder.leave_out("replay of a CUDA graph without its kernels", lost)
             builder.remark("graph-blocks", lost, place="cudaGraphLaunch")
+        succeeded = "returnValue = 0" if "returnValue" in _columns(connection, CALLS) else "1"
+        launches = connection.execute(_LAUNCHES.format(succeeded=succeeded))
+        remark_lost(builder, {name: (made, lacking) for name, made, lacking in launches})
+    if "text" in _columns(connection, "DIAGNOSTIC_EVENT"):
+        for (text,) in connection.execute(_DIAGNOSTICS):
+            builder.remark("profiler-errors", 1, place=str(text)[:120])
     calls = []  # process and correlation of each kernel
     for name, start, end, *shape, registers, static, dynamic, stream, order, gpu, process, node in _kernel_rows(
         connection, source

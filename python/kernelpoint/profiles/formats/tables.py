@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -46,7 +46,7 @@ class Table:
         units: units of columns whose unit the file does not state.
         counts_threads: True if the grid counts threads, not CTAs.
         has_counters: True if every other column is a counter.
-        is_numbered: True if each number of `order` belongs to one launch.
+        is_numbered: True if each number of `order` belongs to one launch of a process, and numbers count from 0 or 1.
         only: a column, and its value in rows that are launches.
         refused: for a table without single launches: the reason, and the export to use instead; else empty.
     """
@@ -68,6 +68,7 @@ _NCU: dict[str, str | tuple[str, ...]] = {
     "device": "device", "process": "process id",
 }  # fmt: skip
 _SUMMARY = "a summary has one row for all launches of a kernel, so there is no launch to be had from it; export "
+_CALLS = "a table of calls or ranges, not of kernels; export "
 TABLES = (
     Table("uniform CSV", ("name", "dur_us"),
           {"name": "name", "grid": "grid", "block": "block", "registers": "regs", "shared": ("smem",), "stream": "stream",
@@ -83,6 +84,13 @@ TABLES = (
            "block": "blockxyz", "device": "devid", "process": "pid"}),
     Table("nsys summary", ("instances", "total time"), refused=_SUMMARY + "`nsys stats --report cuda_gpu_trace`"),
     Table("summary", ("calls", "name"), refused=_SUMMARY + "every launch (nvprof --print-gpu-trace, rocprofv3 --kernel-trace)"),
+    Table("ncu summary", ("kernel name", "invocations"), refused=_SUMMARY + "`ncu --csv --page raw` without --print-summary"),
+    Table("nvprof metrics", ("kernel", "invocations"), refused=_SUMMARY + "nvprof --print-gpu-trace --csv"),
+    Table("nsys summary of ranges", ("nvtx range", "kern inst"), refused=_SUMMARY + "`nsys stats --report cuda_gpu_trace`"),
+    Table("nsys summary of calls", ("num calls", "total time"), refused=_CALLS + "`nsys stats --report cuda_gpu_trace`"),
+    Table("nsys table of calls", ("start", "result", "corrid"), refused=_CALLS + "`nsys stats --report cuda_gpu_trace`"),
+    Table("nsys table of ranges", ("projected start", "style"), refused=_CALLS + "`nsys stats --report cuda_gpu_trace`"),
+    Table("rocprofv3 table of calls", ("domain", "function"), refused=_CALLS + "the kernel trace (rocprofv3 --kernel-trace)"),
     Table("Nsight Systems event export", ("name", "start", "duration", "gpu"),
           {"name": "name", "start": "start", "duration": "duration", "device": "gpu", "stream": "context"}),
     Table("nvprof --print-gpu-trace --csv", ("start", "duration", "grid x", "name"),
@@ -92,24 +100,26 @@ TABLES = (
     Table("rocprofv2 results CSV", ("kernel_name", "start_timestamp", "end_timestamp", "grd"),
           {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id", "grid": "grd",
            "block": "wgr", "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu_id", "stream": "queue_id",
-           "process": "pid"}, {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True),
+           "process": "pid"}, {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True, is_numbered=True),
     Table("rocprofv3 counter collection CSV", ("kernel_name", "counter_name", "counter_value"),
           {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
            "grid": ("grid_size",), "block": "workgroup_size", "registers": "vgpr_count", "shared": ("lds_block_size",),
            "device": "agent_id", "stream": "queue_id", "process": "process_id"},
-          {"start_timestamp": "ns", "end_timestamp": "ns"}, ("counter_name", "counter_value", ""), counts_threads=True),
+          {"start_timestamp": "ns", "end_timestamp": "ns"}, ("counter_name", "counter_value", ""), counts_threads=True,
+          is_numbered=True),
     Table("rocprofv3 kernel trace CSV", ("kernel_name", "start_timestamp", "end_timestamp"),
           {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
            "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
            "block": ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z"), "registers": "vgpr_count",
            "shared": ("lds_block_size",), "device": "agent_id", "stream": "queue_id"},
-          {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True, only=("kind", "KERNEL_DISPATCH")),
+          {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True, is_numbered=True,
+          only=("kind", "KERNEL_DISPATCH")),
     Table("rocprof results CSV", ("kernelname", "beginns", "endns"),
           {"name": "kernelname", "start": "beginns", "end": "endns", "order": "index", "grid": "grd", "block": "wgr",
            "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu-id", "stream": "queue-id", "process": "pid"},
           {"beginns": "ns", "endns": "ns"}, counts_threads=True),
     Table("ncu --csv", ("id", "kernel name", "metric name"), _NCU, metrics=("metric name", "metric value", "metric unit"),
-          has_counters=True),
+          has_counters=True, is_numbered=True),
     Table("ncu --csv --page raw", ("id", "kernel name", "process id"), _NCU, has_counters=True, is_numbered=True),
 )  # fmt: skip
 
@@ -164,10 +174,14 @@ class Tables(TextFormat):
         rows = _rows(reader, len(names), source, line)
         read = _Rows(builder, table, names, delimiter == ";", source)
         (read.long if table.metrics else read.wide)(rows)
-        if table.is_numbered and (repeated := len(read.orders) - len(np.unique(read.orders))):
-            builder.remark("several-runs", repeated, place=source)
-        if "trace" in table.columns and (missing := max(read.orders, default=-1) + 1 - len(builder)) > 0:
-            builder.remark("missing-results", missing, place=f"{missing:,} numbers up to {max(read.orders):,}")
+        for numbers in read.orders.values() if table.is_numbered else ():
+            if repeated := len(numbers) - len(there := np.unique(numbers)):
+                builder.remark("several-runs", repeated, place=source)
+            is_whole = "trace" in table.columns  # a simulator's results; a profiler leaves launches out if it is asked to
+            missing = int(there[-1]) + 1 - (0 if is_whole else min(1, int(there[0]))) - len(there)
+            if missing > 0:
+                place = f"{missing:,} numbers up to {int(there[-1]):,}"
+                builder.remark("missing-results" if is_whole else "gaps", missing, place=place)
         if read.states_times and read.untimed == len(builder):
             builder.remark("unknown-durations", len(builder), place=source)
         if errors:
@@ -184,7 +198,10 @@ def _without_errors(lines: Iterable[str], errors: list[str]) -> Iterator[str]:
 
 
 def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | None:
-    """The table whose header is the first among some lines, its delimiter, the names in it, and the line's number."""
+    """The table whose header is the first among some lines, its delimiter, the names in it, and the line's number. A refused
+    table is returned only if no other follows.
+    """
+    refused = None
     for line, text in enumerate(lines, 1):
         text = text.strip("\ufeff \r\n")
         delimiter = max(",;\t", key=text.count)
@@ -192,8 +209,10 @@ def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | No
             names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
             plain_names = {_plain(name) for name in names}
             if table := next((table for table in TABLES if plain_names.issuperset(table.signs)), None):
-                return table, delimiter, names, line
-    return None
+                if not table.refused:
+                    return table, delimiter, names, line
+                refused = refused or (table, delimiter, names, line)
+    return refused
 
 
 def _plain(column: str) -> str:
@@ -212,7 +231,9 @@ def _rows(reader: Iterator[list[str]], width: int, source: str, before: int) -> 
         if len(fields) == width:
             yield line, fields
         elif fields and not fields[0].startswith("=="):
-            raise ProfileError(f"{source}:{line}: this row has {len(fields)} fields, its header {width}; export it again")
+            raise ProfileError(
+                f"{source}:{line}: this row has {len(fields)} fields, its header {width}; give one table, as it was exported"
+            )
 
 
 class _Rows:
@@ -239,8 +260,11 @@ class _Rows:
         every = enumerate(METRICS.get(name, name) for name in names) if table.has_counters else ()
         self.counters = {place: name for place, name in every if place not in about}
         self.factors = dict.fromkeys(self.counters, 1.0)
-        self.states_times = bool({*self.counters.values()} & {DURATION, *CYCLES} or self.at.get("duration"))
-        self.untimed, self.orders = 0, array("q")  # launches without a time so far; and the number of each
+        self.states_times = bool(
+            {*self.counters.values()} & {DURATION, *CYCLES} or self.at.get("duration") or self.at.get("end")
+        )
+        self.untimed = 0  # launches without a time so far
+        self.orders: dict[str, array[int]] = defaultdict(lambda: array("q"))  # numbers of the launches of each process
 
     def _places(self, columns: str | tuple[str, ...]) -> tuple[int, ...]:
         wanted = (columns,) if isinstance(columns, str) else columns
@@ -250,12 +274,14 @@ class _Rows:
         """Add the launches of a table that has one row for each launch."""
         is_first = True
         for line, row in rows:
-            if is_first and self._are_units(row):
+            where, are_units = f"{self.source}:{line}", is_first and self._are_units(row)
+            if are_units:
                 self.unit = [field.lower() if field else unit for field, unit in zip(row, self.unit, strict=True)]
-                where = f"{self.source}:{line}"
-                self.factors = {place: _factor(row[place], name, where) for place, name in self.counters.items()}
-            else:
-                self._add(row, self._counters(row, line), f"{self.source}:{line}")
+            if is_first and "trace" not in self.table.columns:
+                units = row if are_units else [""] * len(row)
+                self.factors = {place: _factor(units[place], name, where) for place, name in self.counters.items()}
+            if not are_units:
+                self._add(row, self._counters(row, line), where)
             is_first = False
 
     def long(self, rows: Iterable[tuple[int, list[str]]]) -> None:
@@ -264,19 +290,19 @@ class _Rows:
         if missing := [column for column in columns if column and column not in self.place]:
             raise ProfileError(f"{self.source}: the table has the column {columns[0]!r}, but not {missing[0]!r}; export both")
         name, value, unit = (self.place.get(column, -1) for column in columns)
-        launches = itertools.groupby(
-            rows, key=lambda numbered: [numbered[1][place] for place in self.at["process"] + self.at["order"]]
-        )
-        for _, group in launches:
-            counters: dict[str, float] = {}
-            for line, row in group:
-                metric = METRICS.get(row[name], row[name])
-                self.states_times |= metric == DURATION or metric in CYCLES
-                measured = self._number(row[value], f"{self.source}:{line}: {row[name]}")
-                if measured is not None:
-                    factor = 1.0 if unit < 0 else _factor(row[unit], metric, f"{self.source}:{line}")
-                    counters.setdefault(metric, measured * factor)
-            self._add(row, counters, f"{self.source}:{line}")
+        launches: dict[tuple[str, ...], tuple[list[str], dict[str, float], str]] = {}  # rows of a launch may stand apart
+        for line, row in rows:
+            where, key = f"{self.source}:{line}", tuple(row[place] for place in self.at["process"] + self.at["order"])
+            _, counters, _ = launches.setdefault(key, (row, {}, where))
+            metric = METRICS.get(row[name], row[name])
+            self.states_times |= metric == DURATION or metric in CYCLES
+            measured = self._number(row[value], f"{where}: {row[name]}")
+            if measured is not None:
+                measured *= 1.0 if unit < 0 else _factor(row[unit], metric, where)
+                if counters.setdefault(metric, measured) != measured:
+                    self.builder.remark("several-runs", 1, place=f"{where}: {row[name]}")
+        for row, counters, where in launches.values():
+            self._add(row, counters, where)
 
     def _are_units(self, row: list[str]) -> bool:
         """True if a row contains units in place of values."""
@@ -313,6 +339,9 @@ class _Rows:
         if table.only and row[self.place.get(table.only[0], 0)] != table.only[1] and table.only[0] in self.place:
             self.builder.leave_out(row[self.place[table.only[0]]].lower() or "other")
             return
+        if self.at.get("device") and not self._text(row, "device"):
+            self.builder.leave_out("row without a GPU")
+            return
         grid = self._sizes(row, "grid", where)
         if copy or (grid is None and isinstance(table.columns.get("grid"), tuple)):
             is_graph = not copy and "graph" in name.lower()
@@ -329,7 +358,7 @@ class _Rows:
         order, duration = self._order(row, where), self._duration(row, counters, where)
         self.untimed += math.isnan(duration) and "cycles" not in counters
         if table.is_numbered:
-            self.orders.append(order)
+            self.orders[self._text(row, "process")].append(order)
         if table.title.startswith("nvprof") and (called := _CALL.fullmatch(name)):
             name, order = called.group(1), int(called.group(2))
         self.builder.add(
@@ -382,12 +411,13 @@ class _Rows:
 
     def _duration(self, row: list[str], counters: Mapping[str, float], where: str) -> float:
         if (end := self._nanoseconds(row, "end", where)) is not None:
-            return float(end - (self._nanoseconds(row, "start", where) or 0))
+            start = self._nanoseconds(row, "start", where)
+            return float(end - start) if start else math.nan  # a start of 0 is one that the tool lost
         if self.at.get("duration"):
             places = self.at["duration"]
             text, unit = row[places[0]].strip(), self.unit[places[0]]
             if unit in TIMES and "," not in text:  # as floats are read elsewhere
-                return number(text, where) * 10.0 ** TIMES[unit]
+                return number(text, where, True) * 10.0 ** TIMES[unit]
             duration = self._nanoseconds(row, "duration", where)
             return math.nan if duration is None else float(duration)
         cycles = next((counters[name] for name in CYCLES if name in counters), None)

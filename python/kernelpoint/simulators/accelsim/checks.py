@@ -82,6 +82,19 @@ def names_not_read(listed: ListFiles) -> Case | None:
 
 @check(
     ListFiles,
+    "collectives",
+    NAMED,
+    "one simulator has no other GPU to talk to, so the list is simulated without them, and their time is in no total",
+    table=CHECKS,
+)
+def collectives(listed: ListFiles) -> Case | None:
+    """Find calls of NCCL in a trace list of several GPUs, such as ncclAllReduce."""
+    count = listed.text.count(b"\nnccl") + listed.text.startswith(b"nccl")
+    return Case(f"{count:,} lines of the list are calls of NCCL", 0.0, None, listed.lists[0]) if count else None
+
+
+@check(
+    ListFiles,
     "not-processed",
     REFUSES,
     "post-processing ended before them, so the list lacks them: run post-traces-processing again",

@@ -46,13 +46,14 @@ class AccelSimOutput(TextFormat):
         results: dict[int, dict[str, str]] = {}
         result: dict[str, str] = {}
         builder = ProgramBuilder(source)
-        ended, last, repeated = 0, 0, 0
+        begun, ended, last, repeated = 0, 0, 0, 0
         for last, line in enumerate(file, 1):
             if line.startswith("GPGPU-Sim"):
                 ended += line.startswith(EXIT)
                 for sign, kind in SIGNS.items():
                     if line.startswith(sign):
                         builder.remark(kind, 1, place=f"line {last}: {sign}")
+            begun += line.startswith("Accel-Sim [build")
             match = _ACCEL_SIM.match(line)
             if match is None:
                 continue
@@ -83,8 +84,8 @@ class AccelSimOutput(TextFormat):
             builder.remark("missing-results", missing, place=f"launch {first}")
         if not ended:
             builder.remark("cut-output", len(results), place=f"line {last}")
-        if repeated:
-            builder.remark("several-runs", repeated, place=f"line {last}")
+        if repeated or max(begun, ended) > 1:
+            builder.remark("several-runs", repeated or len(results), place=f"line {last}")
         wanted = {"gpu_sim_cycle", "gpu_sim_insn"}
         unfinished = [launch for launch in {*launched, *results} if not wanted <= results.get(launch, {}).keys()]
         if unfinished:

@@ -34,6 +34,7 @@ class MacSimOutput(TextFormat):
         """Read the profile in an open output of MacSim. `source` is the name of the file in messages."""
         starts: list[int] = []
         traces: list[str] = []
+        indices: list[int] = []
         end, expected, clock = None, 0, {"Clock LCM": 1.0, "GPU clock frequency": 1.0}
         for line in file:
             if "Clock LCM" in line or "GPU clock" in line:
@@ -45,12 +46,14 @@ class MacSimOutput(TextFormat):
                     )
                 starts.append(int(match.group(1)))
                 traces.append("/".join(Path(match.group(3)).parts[-2:]))
+                indices.append(int(match.group(4)))
                 expected = int(match.group(5))
             elif match := _END.search(line):
                 end = int(match.group(1))
-        if end is None or len(starts) != expected:
+        if end is None or indices != [*range(expected)]:
             raise ProfileError(
-                f"{source}: {len(starts)} of {expected} kernels began, the run's end is {end}: it is not complete"
+                f"{source}: {len({*indices})} of {expected} kernels began, in {len(starts)} starts, the run's end is {end}: "
+                "it is not complete"
             )
         if min(clock.values()) <= 0.0:
             stated = ", ".join(f"{key} {value:g}" for key, value in clock.items())
