@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "kernelpoint/client.hpp"
-#include "kernelpoint/counters.h"
 
 namespace {
 

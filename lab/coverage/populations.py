@@ -33,7 +33,6 @@ from kernelpoint.config import parse_config
 from kernelpoint.encoder import embed_streams
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.estimation.strata.stratify import Stratification, stratify
-from kernelpoint.fast_model import in_terms_of
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.planning.plan import Plan
@@ -41,6 +40,7 @@ from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
 from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.simulators import simulator
 from kernelpoint.traces import cache_folder, launch_paths, scan_launches
 from kernelpoint_lab.commands.synth import synth
 
@@ -303,7 +303,7 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         name = path.name.removesuffix(f"-{options.truth}.csv")
         truth, model = (read_profile(options.folder / f"{name}-{run}.csv") for run in (options.truth, options.model))
         kernel = np.unique(truth.names, return_inverse=True)[1]
-        predictions = in_terms_of(terms, dict(model.counters), latency=latency)
+        predictions = simulator(terms).counters_of(dict(model.counters), latency=latency)
         counters = dict(truth.counters)
         shape = np.unique(np.stack([kernel, counters.get("ctas", kernel)]), axis=1, return_inverse=True)[1]
         yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions, options.latency)

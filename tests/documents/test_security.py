@@ -6,7 +6,7 @@ from pages import ROOT, section, tables
 
 # The words of SECURITY.md for what each module of the package opens.
 READERS = {
-    "admission/content.py": "trace list",
+    "admission/list_files.py": "trace list",
     "archive.py": "plan, selection",
     "config/load.py": "configuration, cluster file, sweep",
     "coordinator/task.py": "outcomes of workers",

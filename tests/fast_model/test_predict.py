@@ -13,8 +13,9 @@ import pytest
 from embedded_host import run_host
 from workloads import synthesised
 
-from kernelpoint.fast_model import in_terms_of, predict, shipped
+from kernelpoint.fast_model import predict, shipped
 from kernelpoint.program import Program
+from kernelpoint.simulators import simulator
 from kernelpoint.traces import ArtefactCache, read_trace_list
 
 LAUNCHES = 12
@@ -146,6 +147,7 @@ def test_an_error_in_progress_ends_the_run(model, workload):
 FOREVER = """
 import itertools, sys
 from kernelpoint.fast_model import predict, shipped
+from kernelpoint.simulators import simulator
 from kernelpoint.traces import ArtefactCache, read_trace_list
 found = read_trace_list(sys.argv[1])
 print("begins", flush=True)
@@ -174,23 +176,23 @@ class TestPredictions:
 
     def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
         predictions = dict(table.predictions)
-        terms = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
+        terms = simulator("accelsim").counters_of(predictions, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
         assert np.array_equal(
             terms["l1_accesses"], predictions["l1_accesses"] + predictions["l1_global_writes"], equal_nan=True
         )
         hits = terms["l1_global_read_hits"] + terms["l1_global_reads_merged"]
         assert np.array_equal(terms["l1_global_reads"] - hits, predictions["l1_misses"], equal_nan=True)
-        on_fill = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")
+        on_fill = simulator("accelsim").counters_of(predictions, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")
         merged = terms["l1_misses"] + predictions["l1_global_reads_merged"]
         assert np.array_equal(on_fill["l1_misses"], merged, equal_nan=True)
 
     def test_cycles_of_sms_in_accelsim_are_those_after_the_latency_of_as_many_sms_as_there_are_ctas(self):
         predictions = {"cycles": np.array([5100.0, 5300.0, 4000.0]), "ctas": np.array([2.0, 500.0, 2.0])}
         options = "-gpgpu_n_clusters  40 # clusters\n-gpgpu_n_cores_per_cluster 2 #\n"
-        terms = in_terms_of("accelsim", predictions, options, latency=5000)
+        terms = simulator("accelsim").counters_of(predictions, options, latency=5000)
         assert terms["sm_cycles"].tolist() == [200.0, 24000.0, 0.0]
         assert terms["active_cycles"].tolist() == [100.0, 300.0, 0.0]
-        assert "sm_cycles" not in in_terms_of("accelsim", predictions)
+        assert "sm_cycles" not in simulator("accelsim").counters_of(predictions)
 
     def test_a_simulator_without_terms_has_the_models_own_counters(self, table):
-        assert set(in_terms_of("another", dict(table.predictions))) == set(table.predictions)
+        assert set(simulator("another").counters_of(dict(table.predictions))) == set(table.predictions)

@@ -12,9 +12,9 @@ import pytest
 from compiled import library
 
 from hosts import LAUNCHES
-from kernelpoint.fast_model.predictions import in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
 from kernelpoint.ratios import PER_INSTRUCTION, RATIOS, STALLS
+from kernelpoint.simulators import simulator
 from kernelpoint.simulators.accelsim import TERMS
 from kernelpoint.totals.exact import CANDIDATES
 from kernelpoint.totals.identities import AT_MOST, IDENTITIES
@@ -291,7 +291,7 @@ def test_every_counter_that_anything_names_has_a_meaning(names):
 
 
 def test_predictions_in_terms_of_accelsim_have_every_term():
-    assert {*TERMS} <= {*in_terms_of("accelsim", {name: np.ones(1) for name in ("cycles", *PREDICTED)})}
+    assert {*TERMS} <= {*simulator("accelsim").counters_of({name: np.ones(1) for name in ("cycles", *PREDICTED)})}
 
 
 def test_the_rules_for_other_names_are_those_of_the_policy_and_of_the_ratios():

@@ -11,7 +11,6 @@ from kernelpoint import _native
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Estimate
 from kernelpoint.fast_model import configuration_for, predict
-from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.program import Program
 from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.sample import Sample
@@ -19,6 +18,7 @@ from kernelpoint.session.setup import prepare
 from kernelpoint.session.statement import Statement
 from kernelpoint.session.validation import ReplayCheck, Validation, needs_validation, why_not_checked
 from kernelpoint.session.verdict import OF_MEAN
+from kernelpoint.simulators import OF_TOTAL, SPREAD
 from kernelpoint.simulators.macsim import SIMULATOR
 from kernelpoint.traces import ArtefactCache, read_trace_list
 from kernelpoint.workload.host_info import HostInfo

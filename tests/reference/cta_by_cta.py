@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.policies.projection import PrincipalKernelProjection
+from kernelpoint.policies.early_stop import PrincipalKernelProjection
 
 
 @dataclass(frozen=True)

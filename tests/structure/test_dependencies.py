@@ -197,7 +197,7 @@ def test_outside_its_folder_no_source_names_a_simulator():
 
 # The same of the headers that MacSim gets.
 HOOK = [
-    {"hook"},
+    {"launch_loop"},
     {"setup", "output", "replay"},
     {"caches", "statistics_reader"},
     {"members"},

@@ -14,6 +14,6 @@ from kernelpoint.admission.admitted import withdrawing as withdrawing
 from kernelpoint.admission.checks import findings_of as findings_of
 from kernelpoint.admission.checks import in_graphs as in_graphs
 from kernelpoint.admission.checks import kinds as kinds
-from kernelpoint.admission.content import ListFiles as ListFiles
+from kernelpoint.admission.list_files import ListFiles as ListFiles
 from kernelpoint.finding import Effect as Effect
 from kernelpoint.finding import Finding as Finding

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.admission.content import ListFiles
+from kernelpoint.admission.list_files import ListFiles
 from kernelpoint.finding import LARGE, Effect, Finding
 from kernelpoint.profiles import Matching
 from kernelpoint.program import UNITS, Program

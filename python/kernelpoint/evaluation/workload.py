@@ -12,12 +12,13 @@ import numpy as np
 
 from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, kinds
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
-from kernelpoint.fast_model import MODEL_VERSION, Configuration, configuration_for, in_terms_of, predict
+from kernelpoint.fast_model import MODEL_VERSION, Configuration, configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import HostRecord, load_run
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import Repeated, Texts
+from kernelpoint.simulators import simulator
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, labelled
 from kernelpoint.workload.host_info import HostInfo
@@ -132,7 +133,7 @@ def _predictions(request: Request, host: HostInfo, program: Program, log: Log) -
     columns = _simulated(str(request.traces), gpu, log).predictions
     assert columns is not None
     latency = int(gpu.values["launch_latency"])
-    in_terms = in_terms_of(host.simulator, columns.of_kind, host.configuration, latency)
+    in_terms = simulator(host.simulator).counters_of(columns.of_kind, host.configuration, latency)
     return Repeated(columns.kinds, in_terms).take(_rows(program.traces, listed))
 
 

@@ -10,4 +10,3 @@ from kernelpoint.fast_model.configuration import shipped as shipped
 from kernelpoint.fast_model.configuration import stated_by as stated_by
 from kernelpoint.fast_model.predict import MODEL_VERSION as MODEL_VERSION
 from kernelpoint.fast_model.predict import predict as predict
-from kernelpoint.fast_model.predictions import in_terms_of as in_terms_of

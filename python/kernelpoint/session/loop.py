@@ -127,7 +127,18 @@ class Loop:
             sample.pass_index += 1
 
     def _end_pass(self) -> bool:
-        """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
+        """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows.
+
+        The run ends here where
+
+        - the error budget is met (`Engine.look`);
+        - the sample cannot grow (`Sample.grow`): all launches are drawn, at the latest in pass `PASSES`; the policy draws none
+          at random, or `bound: none`; other errors use up the budget; or the next pass wants a launch that was not traced;
+        - a launch failed for good that the policy cannot leave out, or before any has a result.
+
+        It ends elsewhere where the journal cannot be written, with `on_error: abort` (`Recorder`), by `finish`, and where the
+        simulator ends it, at its limit or a signal. Launches without a result and further validations come first.
+        """
         sample, recorder, setup = self.sample, self._recorder, self._setup
         # A run that goes on follows its journal: its passes were drawn for the error budget of then.
         recorded = self._recalled(LookRecord)

@@ -14,7 +14,6 @@ import numpy as np
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget
-from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.planning.forecast import CHEAP_SHARE, Forecast, targets_text
 from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.planning.range_targets import check_range_targets, targets_of_ranges
@@ -28,7 +27,7 @@ from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.loop import run_with_results
 from kernelpoint.session.setup import Setup
-from kernelpoint.simulators import simulator, simulator_of
+from kernelpoint.simulators import OF_TOTAL, simulator, simulator_of
 from kernelpoint.workload.host_info import HostInfo
 
 Results = tuple[tuple[str, ...], np.ndarray]  # counters, float64 [N, counters]

@@ -14,7 +14,7 @@ from kernelpoint.estimation import Design, Engine, Estimate, Look
 from kernelpoint.journal import DecisionRecord, Outcome
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import with_range_targets
-from kernelpoint.policies.projection import Projections
+from kernelpoint.policies.early_stop import Projections
 from kernelpoint.ratios import RATIOS
 from kernelpoint.selection.runs import write_next
 from kernelpoint.session.orders import (

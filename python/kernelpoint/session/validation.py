@@ -29,7 +29,6 @@ from kernelpoint.estimation import (
     state_error,
     trajectory_error,
 )
-from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL
 from kernelpoint.journal import FurtherValidationsRecord, Outcome
 from kernelpoint.planning.validation_launches import (
     DEEPEST_UNKNOWN,
@@ -59,7 +58,7 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import OF_MEAN
-from kernelpoint.simulators import CoreModel, simulator_of
+from kernelpoint.simulators import MISPREDICTIONS, OF_TOTAL, CoreModel, simulator_of
 
 OF_TRAJECTORIES = (
     "the full run differs from the mean of all equally likely full runs as replications of the model of the cores do"

@@ -28,7 +28,7 @@ from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
 from kernelpoint.journal import Outcome
 from kernelpoint.journal.text import plain
-from kernelpoint.policies.projection import Projections
+from kernelpoint.policies.early_stop import Projections
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
 from kernelpoint.session.initial_states import InitialStates

@@ -37,6 +37,13 @@ Options = Mapping[str, str]  # of a simulated GPU, as its simulator states them;
 ConversionProgress = Callable[[str, int, int], None]  # stage, done, of how many
 Counters = Mapping[str, np.ndarray]
 
+# Columns of a `CoreModel`. Standard deviation of a launch's cycles over runs of the same list that differ in single cycles; its
+# part in the standard deviation of the total (squares add up to the variance); its cycles in the one of these runs whose state
+# replay begins it with.
+SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
+# Mispredicted branches of a launch: the mean of these runs, and those in the one whose state replay begins it with.
+MISPREDICTIONS, REPLAYED_MISPREDICTIONS = "mispredictions", "mispredictions_replayed"
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -162,6 +169,22 @@ class Simulator:
     kept_state: Callable[[bytes], dict[str, Any]] = lambda stated: {}
     replayed_bytes: Callable[[Any], bytes] = lambda replayed: b""
     not_restored: Mapping[str, float] = field(default_factory=dict)
+
+    def counters_of(self, predictions: Counters, options: str = "", latency: int = 0) -> dict[str, np.ndarray]:
+        """Convert predictions of the fast model to the counter names and units of the simulator. Negative values become 0.
+
+        Args:
+            predictions: float64 [N] by counter of the fast model; one that the simulator does not have stays.
+            options: options of the simulator, as it reports them.
+            latency: constant latency of each launch, in cycles, which the predictions include.
+
+        >>> x = {"cycles": np.array([70.0]), "l1_accesses": np.array([5.0]), "l1_global_writes": np.array([2.0])}
+        >>> simulator("accelsim").counters_of(x)["l1_accesses"].tolist(), simulator("mine").counters_of(x) == x
+        ([7.0], True)
+        """
+        active = np.maximum(predictions["cycles"] - latency, 0.0)
+        after_latency = {"active_cycles": active} if latency else {}
+        return {**predictions, **after_latency, **self.in_its_terms(predictions, options_of(options), active)}
 
 
 DEFAULT = "accelsim"  # the simulator whose traces and costs stand for those of an unknown one

@@ -311,11 +311,12 @@ def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
     >>> predicted(program, lambda line: None).predictions["cycles"].shape
     (6,)
     """
-    from kernelpoint.fast_model import in_terms_of, predict
+    from kernelpoint.fast_model import predict
+    from kernelpoint.simulators import simulator
 
     model = program.predictor
     assert isinstance(model, FastModel)
-    simulator, configuration = model.simulator, model.configuration
+    host, configuration = model.simulator, model.configuration
     made = predict(program, configuration, log, pool=pool)
     columns = made.predictions
     assert columns is not None
@@ -325,7 +326,7 @@ def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
         f"({', '.join([dependencies['configuration'], dependencies['config_hash'], 'model ' + dependencies['model_version']])})"
     )
     latency = int(configuration.values["launch_latency"])
-    in_terms = in_terms_of(simulator.simulator, columns.of_kind, simulator.configuration, latency)
+    in_terms = simulator(host.simulator).counters_of(columns.of_kind, host.configuration, latency)
     unread = (*program.unread, *made.unread)
     return replace(program, predictions=Repeated(columns.kinds, in_terms), unread=unread)
 

@@ -164,7 +164,7 @@ class KernelPoint(Policy):
 def _by_model(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
     """The fast model's predictions, or those of the simulator, by counter; which launches they know."""
     # here, because it needs the native reader
-    from kernelpoint.fast_model.predictions import MISPREDICTIONS, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
+    from kernelpoint.simulators import MISPREDICTIONS, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 
     assert program.predictions is not None
     is_predicted = (program.predictions["cycles"] > 0.0) & (program.kernels >= 0)

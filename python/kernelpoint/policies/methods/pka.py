@@ -62,7 +62,7 @@ class Pka(Representatives):
     shared memory, warp instructions, threads per instruction, CTAs.
 
     If the parameter `project` is set, each simulated launch stops once its IPC is stable, and its rest is extrapolated
-    (principal kernel projection, projection.py). `kernelpoint compare` evaluates the selection only.
+    (principal kernel projection, early_stop.py). `kernelpoint compare` evaluates the selection only.
 
     No bound is stated, because nothing is drawn at random.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
-from kernelpoint.admission.content import ListFiles, names_in, text_of
+from kernelpoint.admission.list_files import ListFiles, names_in, text_of
 from kernelpoint.finding import Effect
 
 NAMED, REFUSES = Effect.NAMED, Effect.REFUSES

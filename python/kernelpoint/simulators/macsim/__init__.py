@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from kernelpoint import _native
-from kernelpoint.fast_model.predictions import MISPREDICTIONS
-from kernelpoint.simulators import CoreModel, Costs, Simulator, whole
+from kernelpoint.simulators import MISPREDICTIONS, CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.simulators.macsim.cores import kept_state, predict_cores, replayed_bytes

@@ -15,8 +15,8 @@ import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.errors import HostError
-from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 from kernelpoint.progress import Log, WorkProgress
+from kernelpoint.simulators import MISPREDICTIONS, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 
 if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replayed

@@ -8,7 +8,7 @@ from cta_by_cta import Launch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.policies.projection import PrincipalKernelProjection
+from kernelpoint.policies.early_stop import PrincipalKernelProjection
 
 
 def uneven(seed, ctas=2000, spread=0.3, mean=900.0):

@@ -5,8 +5,8 @@
 // the end of the list. A launch that begins with replayed state (replay.h) is set up between two cycles.
 //
 // The lines that the patch adds to MacSim call the functions at the end; they do nothing where the knob is not set.
-#ifndef KERNELPOINT_MACSIM_HOOK_H
-#define KERNELPOINT_MACSIM_HOOK_H
+#ifndef KERNELPOINT_MACSIM_LAUNCH_LOOP_H
+#define KERNELPOINT_MACSIM_LAUNCH_LOOP_H
 
 #include <algorithm>
 #include <string>
@@ -22,9 +22,9 @@
 
 namespace kernelpoint {
 
-class Sampling {
+class LaunchLoop {
 public:
-    Sampling() : m_client(&stop_run) {}
+    LaunchLoop() : m_client(&stop_run) {}
 
     // Called before a kernel is set up; false if there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
@@ -178,30 +178,30 @@ private:
     NativeFiles m_natives;
 };
 
-inline Sampling& sampling() {
-    static Sampling the_sampling;
-    return the_sampling;
+inline LaunchLoop& launch_loop() {
+    static LaunchLoop the_loop;
+    return the_loop;
 }
 
 inline bool begin_kernel(macsim_c* base, process_s* process) {
-    return !is_on(base) || sampling().begin(base, process);
+    return !is_on(base) || launch_loop().begin(base, process);
 }
 
 inline void before_cycle(macsim_c* base) {
-    if (is_on(base)) sampling().start();
+    if (is_on(base)) launch_loop().start();
 }
 
 inline void end_of_warp(macsim_c* base, process_s* process) {
     if (is_on(base) && process->m_acc && process->m_no_of_threads_terminated + 1 == process->m_no_of_threads_created)
-        sampling().end();
+        launch_loop().end();
 }
 
 inline void before_statistics(macsim_c* base) {
-    if (is_on(base)) sampling().finish();
+    if (is_on(base)) launch_loop().finish();
 }
 
 inline void after_statistics(macsim_c* base) {
-    if (is_on(base)) sampling().write();
+    if (is_on(base)) launch_loop().write();
 }
 
 }  // namespace kernelpoint
