@@ -63,17 +63,17 @@ def test_everything_simulated_leaves_no_half_width(run_passes):
 def test_sizes_and_thresholds_only_grow_and_change_only_between_passes():
     design, y = example()
     engine = Engine(design, ErrorBudget(0.002))
-    before = engine.thresholds
+    before = engine.sampling.thresholds
     for _ in range(3):
-        inside = engine.thresholds
+        inside = engine.sampling.thresholds
         for unit in engine.wanted():
             engine.record(int(unit), ("cycles",), [y[unit]])
-            assert (engine.thresholds == inside).all()
-        assert (engine.thresholds >= before).all()
+            assert (engine.sampling.thresholds == inside).all()
+        assert (engine.sampling.thresholds >= before).all()
         drawn = engine.drawn()
-        expected = np.flatnonzero((design.strata < 0) | (design.u <= engine.thresholds[design.strata]))
+        expected = np.flatnonzero((design.strata < 0) | (design.u <= engine.sampling.thresholds[design.strata]))
         assert drawn.tolist() == expected.tolist()
-        before = engine.thresholds
+        before = engine.sampling.thresholds
         engine.look()
         engine.grow()
 

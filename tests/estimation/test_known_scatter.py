@@ -83,7 +83,7 @@ def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(
     x = design(2).means["cycles"]
     values = x * (1.0 + generator(2, "scatter").normal(0.0, 0.02, N))
     engine = Engine(design(2), ErrorBudget(BUDGET))
-    engine.set_systematic_errors({"cycles": Estimate.of(0.0, share * BUDGET)})
+    engine.systematic.set({"cycles": Estimate.of(0.0, share * BUDGET)})
     simulate(engine, values)
     while not (look := engine.look()).met and engine.grow():
         simulate(engine, values)

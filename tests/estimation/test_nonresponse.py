@@ -109,7 +109,7 @@ def test_a_run_goes_on_where_units_without_a_result_lower_a_ratio(seed, error):
     instructions = np.where(strata == 0, 20000.0, 3000.0) * (1 + 0.2 * random.standard_normal(3000)).clip(0.2, 3)
     design = Design(strata, np.array([20, 20]), random.random(3000))
     engine = Engine(design, ErrorBudget(0.05, counter="ipc"), ratios={"ipc": ("instructions", "cycles")})
-    engine.set_systematic_errors({"cycles": error})
+    engine.systematic.set({"cycles": error})
     lacking = [int(unit) for unit in engine.wanted() if strata[unit] == 1][:20]
     first = np.setdiff1d(engine.wanted(), lacking)
     values = np.column_stack([cycles, instructions])

@@ -42,7 +42,7 @@ def test_another_engine_takes_results_over_with_their_errors():
     design, values = population()
     engine = Engine(design, ErrorBudget(0.02), "mean")
     one_pass(engine, values)
-    engine.set_systematic_errors({"cycles": Estimate.of(0.001, 0.0)})
+    engine.systematic.set({"cycles": Estimate.of(0.001, 0.0)})
     other = Engine(design, ErrorBudget(0.02), "mean")
     other.take_over(engine)
     assert other.look().estimates == engine.look().estimates
@@ -54,7 +54,7 @@ def test_an_interval_widened_by_a_systematic_error_holds_the_truth(seed, bias):
     """Every result is off by the same factor, which was estimated to within a tenth."""
     design, values = population(seed)
     engine = Engine(design, ErrorBudget(0.05), "mean")
-    engine.set_systematic_errors({"cycles": Estimate.of(0.9 * bias, 0.1 * abs(bias))})
+    engine.systematic.set({"cycles": Estimate.of(0.9 * bias, 0.1 * abs(bias))})
     look = all_passes(engine, values * (1.0 + bias))
     estimate = look.estimates["cycles"]
     assert look.met and estimate.relative_half_width <= 0.05 * (1 + 1e-9)
@@ -65,7 +65,7 @@ def test_an_interval_widened_by_a_systematic_error_holds_the_truth(seed, bias):
 def test_the_systematic_error_is_added_and_its_uncertainty_in_squares():
     design, values = population()
     engine = Engine(design, ErrorBudget(0.05), "mean", {"ipc": ("instructions", "cycles")})
-    engine.set_systematic_errors({"cycles": Estimate.of(-0.01, 0.02)})
+    engine.systematic.set({"cycles": Estimate.of(-0.01, 0.02)})
     look = one_pass(engine, values)
     for_sampling = math.sqrt((0.05 - 0.01) ** 2 - 0.02**2)
     alone = one_pass(Engine(design, ErrorBudget(for_sampling), "mean", engine.ratios), values).by_name
@@ -82,7 +82,7 @@ def test_the_systematic_error_is_added_and_its_uncertainty_in_squares():
 def test_a_counter_that_is_no_target_states_the_floor_of_sampling_with_its_systematic_error_on_top():
     design, values = population()
     engine = Engine(design, ErrorBudget(0.05), "mean")
-    engine.set_systematic_errors({"instructions": Estimate.of(0.02, 0.005)})
+    engine.systematic.set({"instructions": Estimate.of(0.02, 0.005)})
     stated = one_pass(engine, values).estimates["instructions"]
     assert stated.computed_half_width < 0.05 * stated.estimate
     assert stated.half_width == pytest.approx((0.02 + math.hypot(0.05, 0.005)) * stated.estimate, rel=1e-9)
@@ -92,7 +92,7 @@ def test_a_counter_that_is_no_target_states_the_floor_of_sampling_with_its_syste
 def test_a_systematic_error_beyond_the_budget_ends_the_run_unmet_without_simulating_everything(error):
     design, values = population()
     engine = Engine(design, ErrorBudget(0.02), "mean")
-    engine.set_systematic_errors({"cycles": error})
+    engine.systematic.set({"cycles": error})
     look = all_passes(engine, values)
     assert not look.met and len(engine.drawn()) < len(values)
     assert look.estimates["cycles"].relative_half_width > 0.02
@@ -102,7 +102,7 @@ def test_a_systematic_error_beyond_the_budget_ends_the_run_unmet_without_simulat
 def test_a_systematic_error_of_unknown_uncertainty_leaves_no_bound():
     design, values = population()
     engine = Engine(design, ErrorBudget(0.05), "mean")
-    engine.set_systematic_errors({"cycles": Estimate.of(0.001, math.nan)})
+    engine.systematic.set({"cycles": Estimate.of(0.001, math.nan)})
     look = one_pass(engine, values)
     assert math.isnan(look.estimates["cycles"].half_width) and not look.met
     assert look.estimates["instructions"].half_width > 0
@@ -112,4 +112,4 @@ def test_a_systematic_error_of_unknown_uncertainty_leaves_no_bound():
 def test_impossible_systematic_errors_are_refused(arguments):
     engine = Engine(population()[0], ErrorBudget(0.02), "mean")
     with pytest.raises(ConfigError, match="systematic error: got"):
-        engine.set_systematic_errors({"cycles": Estimate.of(*arguments)})
+        engine.systematic.set({"cycles": Estimate.of(*arguments)})

@@ -130,7 +130,7 @@ def test_a_range_shares_the_replay_error_of_the_run_as_the_same_fraction_of_its_
     engine = Engine(design, ErrorBudget(0.05, further={"cycles of decode": 0.02}), ranges=targets)
     for unit in engine.wanted():
         engine.record(int(unit), ("cycles",), [100.0])
-    engine.set_systematic_errors({"cycles": Estimate.of(0.01, 0.005)})
+    engine.systematic.set({"cycles": Estimate.of(0.01, 0.005)})
     assert engine.look().ranges["cycles of decode"].half_width == pytest.approx(0.015 * 400.0)
 
 

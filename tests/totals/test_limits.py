@@ -25,7 +25,7 @@ def limited(counters, seed, predicted=(), replay=None):
     counters = {"cycles": x * random.uniform(0.97, 1.03, N), **counters}
     design = AssistedDesign({"cycles": x, **{name: counters[name] for name in predicted}}, kernel, random.random(N))
     engine = Engine(design, ErrorBudget(0.05))
-    engine.set_systematic_errors(replay or {})
+    engine.systematic.set(replay or {})
     *_, look = passes(engine, tuple(counters), np.stack(list(counters.values()), axis=1))
     return with_limits(look, engine, Plan(Program((N,)), design, {}), set(), ("cycles",)).estimates
 

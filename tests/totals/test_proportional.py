@@ -62,7 +62,7 @@ def looked(counters, predictions, seed):
 def estimates_of(counters, predictions, seed=1, replay=None):
     """Estimates after the rule, and the draws."""
     look, engine, design = looked(counters, predictions, seed)
-    engine.set_systematic_errors(replay or {})
+    engine.systematic.set(replay or {})
     return with_proportional(look, engine, Plan(Program((200,)), design, {}), {"cycles"}).estimates, engine.drawn()
 
 

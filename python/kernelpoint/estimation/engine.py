@@ -10,7 +10,6 @@ import numpy as np
 
 from kernelpoint.arguments import checked
 from kernelpoint.errors import ConfigError, HostError, did_you_mean, shown
-from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.sampling import CellSampling
@@ -51,6 +50,7 @@ class Engine:
     Attributes:
         sampling: the sampling method for the design.
         results: results so far.
+        systematic: errors that all results share, such as the replay error; `set` before each interim analysis.
 
     >>> u = np.random.default_rng(0).random(1000)
     >>> y = 100.0 + np.arange(1000) % 7
@@ -80,7 +80,7 @@ class Engine:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
         self.results = sampling.results
         self._counters_of = {**self.ratios, **sampling.ranges.counters}  # of targets that are no counters
-        self._systematic = SystematicErrors(self.budget, self._counters_of)
+        self.systematic = SystematicErrors(self.budget, self._counters_of)
         self._left_out: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._left = self.budget  # of the last look: what other errors leave for sampling
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
@@ -92,18 +92,6 @@ class Engine:
     def looks(self) -> int:
         """Number of interim analyses so far."""
         return self.sampling.looks
-
-    @property
-    def u(self) -> Floats:
-        """float64 [N]: random number of each launch, by which launches are drawn; it never changes."""
-        return self.sampling.u
-
-    @property
-    def thresholds(self) -> Floats | None:
-        """float64 [H], one number for each of H strata: launch i of stratum h is drawn if u[i] <= thresholds[h]. None if the
-        design does not draw by thresholds.
-        """
-        return self.sampling.thresholds
 
     def drawn(self) -> Ints:
         """int64, ascending: indices of the present sample, and of the launches that are always simulated."""
@@ -183,7 +171,7 @@ class Engine:
         units = other.results.units
         if len(units):
             self.record_many(units, other.counters, other.results.of(units))
-        self._systematic.by_counter |= other._systematic.by_counter
+        self.systematic.by_counter |= other.systematic.by_counter
 
     def leaving_out(self, units: Sequence[int]) -> Engine:
         """Engine for the case that some launches, given by index, can have no result. The engine does not ask for their
@@ -210,31 +198,11 @@ class Engine:
         return values_of(self._left_out, self.counters, self.results.of(units), strata, of_results, covariates)
 
     @property
-    def systematic_errors(self) -> Mapping[str, Estimate]:
-        """Relative systematic error of each counter: the error that all results share, such as the replay error."""
-        return self._systematic.by_counter
-
-    def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
-        """Set the systematic errors, which all results share (such as the replay error), for all later interim analyses.
-
-        Args:
-            errors: by counter, (total of the results - true total) / total, with its half-width at the confidence of the
-                budget.
-        """
-        self._systematic.set(errors)
-
-    def errors_beyond_budget(self) -> list[str]:
-        """Sentences on targets whose systematic error (an error that all results share, such as the replay error) alone exceeds
-        the budget, so that no sample can meet it.
-        """
-        return self._systematic.beyond_budget()
-
-    @property
     def has_bias(self) -> bool:
         """True if results have a systematic error, or some launches can have no result. Then no part of the run has a smaller
         relative error than the whole.
         """
-        return bool(self._systematic.by_counter or self._left_out)
+        return bool(self.systematic.by_counter or self._left_out)
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
@@ -255,27 +223,27 @@ class Engine:
         missing = len(self.wanted())
         if not missing:
             self.sampling.looks += 1
-        for_sampling = self._systematic.left_for_sampling()
+        for_sampling = self.systematic.left_for_sampling()
         sampled = self.sampling.look(missing, for_sampling)
         if self.sampling.ranges.of:
             sampled = replace(sampled, ranges=self.sampling.range_estimates(sampled))
         with_left_out = with_nonresponse(sampled, self.nonresponse(), self.budget.counter, self.ratios, self.sampling.ranges)
         before = sampled.by_name
         nonresponse = {name: one.half_width - before[name].half_width for name, one in with_left_out.by_name.items()}
-        whole = self._systematic.widened(
+        whole = self.systematic.widened(
             with_left_out.changed(
                 lambda name, one: (
                     one if name in self.budget.targets else one.no_narrower_than(for_sampling.allowed(name), nonresponse[name])
                 )
             )
         )
-        self._left = self._systematic.left_for_sampling(before, with_left_out.by_name)
+        self._left = self.systematic.left_for_sampling(before, with_left_out.by_name)
         met = whole.may_stop and whole.meets(self.budget)
         self._last = None if missing else sampled
         self._ends = met or (whole.may_stop and sampled.meets(self._left))
         by_systematic = not met and self._ends and with_left_out.meets(self.budget)
         stated = whole.changed(lambda name, one: one.no_narrower_than(self.budget.allowed(name), nonresponse[name]))
-        warnings = [*whole.warnings, *(self._systematic.unmet() if by_systematic else [])]
+        warnings = [*whole.warnings, *(self.systematic.unmet() if by_systematic else [])]
         goes_on = whole.goes_on if whole.meets(self.budget) else ""
         return replace(stated, met=met, warnings=warnings, goes_on=goes_on)
 

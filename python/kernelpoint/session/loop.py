@@ -157,7 +157,7 @@ class Loop:
                 return True
             another_pass = not sample.is_complete or sample.grow()
             if another_pass and sample.pass_index == 0:
-                recorder.say(*sample.engine.errors_beyond_budget())
+                recorder.say(*sample.engine.systematic.beyond_budget())
             recorder.say(*sample.warnings)
             return another_pass
         except (SessionError, JournalError):

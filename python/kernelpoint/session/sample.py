@@ -102,7 +102,7 @@ class Sample(Orders):
         if state is not None:
             self.engine.restore_pass(state)
         wanted = self.engine.wanted()
-        self._thresholds, self._predictions = self.engine.thresholds, {}
+        self._thresholds, self._predictions = self.engine.sampling.thresholds, {}
         if self.look is not None and len(wanted):  # none before the first interim analysis
             rows = self.engine.predict(wanted).tolist()
             self._predictions = {unit: row[0] for unit, row in zip(wanted.tolist(), rows, strict=True) if row}
@@ -114,7 +114,7 @@ class Sample(Orders):
         Args:
             replay_errors: relative error due to restored caches, by counter.
         """
-        self.engine.set_systematic_errors(replay_errors)
+        self.engine.systematic.set(replay_errors)
         self.look = self.engine.look()
         return self.look
 

@@ -140,7 +140,7 @@ class _Limits:
         weights = engine.expansions(drawn)
         sampled, weights = drawn[weights > 1.0], weights[weights > 1.0]
         y, m = values[sampled], most[sampled]
-        measured = engine.systematic_errors.get(name, Estimate.exact(0.0))
+        measured = engine.systematic.by_counter.get(name, Estimate.exact(0.0))
         rest = 1.0 - abs(measured.estimate) - measured.half_width
         event = EVENTS.get(name, name)  # of simulators for which it is predicted
         not_restored = event in self.plan.design.computed and math.isinf(REPLAY.get(name, REPLAY.get(event, 0.0)))

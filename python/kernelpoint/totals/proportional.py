@@ -58,7 +58,7 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
         total, half = proportional_total(values, x[at], groups[at], x[free], groups[free], old.confidence)
         total += others
         off = look.estimates["cycles"].relative_half_width if of_cycles else 0.0
-        measured = engine.systematic_errors.get(name, Estimate.exact(0.0))
+        measured = engine.systematic.by_counter.get(name, Estimate.exact(0.0))
         half = math.hypot(half, z * _not_restored(name, event) * total, off * total, measured.half_width * total)
         half += abs(measured.estimate) * total
         if half < math.inf and not half >= old.half_width:

@@ -46,7 +46,8 @@ class SystematicErrors:
         """Replace the systematic errors.
 
         Args:
-            by_counter: relative error of each counter, with its half-width.
+            by_counter: (total of the results - true total) / total of each counter, with its half-width at the confidence of
+                the budget.
 
         Raises:
             ConfigError: an error is not finite, or its half-width is below 0.
