@@ -10,18 +10,11 @@ PACKAGE = Path(kernelpoint.__file__).parent
 ROOT = PACKAGE.parents[1]
 PLUGIN = ROOT / "plugin"
 LAB = ROOT / "lab" / "kernelpoint_lab"
-CPP_SUFFIXES = {".c", ".cc", ".h", ".hpp"}
 
 
 def python_files(*folders: Path) -> list[Path]:
     """All Python files below folders."""
     return sorted(path for folder in folders for path in folder.rglob("*.py"))
-
-
-def cpp_files(*patterns: str) -> list[Path]:
-    """All C and C++ files below folders of the project, which patterns name."""
-    paths = (path for pattern in patterns for folder in ROOT.glob(pattern) for path in folder.rglob("*.*"))
-    return sorted(path for path in paths if path.suffix in CPP_SUFFIXES)
 
 
 @cache

@@ -199,17 +199,18 @@ def test_joined_lists_keep_copies_where_they_stood_and_launches_in_order(tmp_pat
     assert all((tmp_path / "all" / line).exists() for line in lines if line.startswith("kernel"))
 
 
-def test_lists_of_runs_that_copied_differently_are_not_joined(tmp_path):
-    a = list_in(tmp_path / "a", [COPIES[0], "kernel-2.traceg"])
-    b = list_in(tmp_path / "b", ["kernel-1.traceg", COPIES[1]])
-    with pytest.raises(TraceError, match="the program ran differently"):
-        join_lists([a, b], tmp_path / "all")
-
-
-def test_a_launch_that_was_traced_twice_is_refused(tmp_path):
-    a, b = (list_in(tmp_path / name, ["kernel-2.traceg"]) for name in "ab")
-    with pytest.raises(TraceError, match=r"launch 2 is also in another list"):
-        join_lists([a, b], tmp_path / "all")
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ([COPIES[0], "kernel-2.traceg"], ["kernel-1.traceg", COPIES[1]], "the program ran differently"),
+        (["kernel-2.traceg"], ["kernel-2.traceg"], "launch 2 is also in another list"),
+    ],
+    ids=["other copies", "a launch twice"],
+)
+def test_lists_that_are_not_of_one_run_are_not_joined(tmp_path, first, second, reason):
+    lists = [list_in(tmp_path / "a", first), list_in(tmp_path / "b", second)]
+    with pytest.raises(TraceError, match=reason):
+        join_lists(lists, tmp_path / "all")
 
 
 def test_a_spare_beyond_numbers_is_refused(census, tmp_path):
