@@ -377,12 +377,18 @@ def no_grid(profile: Program) -> Case | None:
 
 @check(Program, "no-name", REFUSES, "the file lacks which kernel they are of: was it edited, or cut? Export it again")
 def no_name(profile: Program) -> Case | None:
-    """Find launches without a name; in the output of a simulator without names, those without a trace too."""
+    """Find launches without a name in a profile with names, durations or grids: only simulators leave all of these out."""
     has_any = profile.is_named or np.isfinite(profile.duration).any() or profile.grid.any()
-    lacking = profile.names.numbers < 0
-    return _among(
-        profile, lacking if has_any or not len(profile.traces) else lacking & (profile.traces.numbers < 0), "have no name"
-    )
+    return _among(profile, profile.names.numbers < 0, "have no name") if has_any else None
+
+
+@check(
+    Program, "no-name", NAMED, "launches of such a file are told apart by their order only: give it together with their list"
+)
+def no_name_nor_trace(profile: Program) -> Case | None:
+    """Find results of a simulator with neither names nor traces of launches."""
+    has_any = profile.is_named or len(profile.traces) or np.isfinite(profile.duration).any() or profile.grid.any()
+    return None if has_any else _among(profile, profile.names.numbers < 0, "have no name")
 
 
 @check(ListFiles, "no-name", NAMED, "launches without a name count as launches of one kernel: trace again with a newer tracer")
