@@ -180,7 +180,7 @@ private:
     // cannot be read to its end is not asked for: the plugin has looked (KP_HOST_NEEDS_WHOLE_TRACES).
     bool advance(std::vector<trace_command>& list) {
         const kp_status status = m_client.next_to_simulate(&m_at);
-        if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
+        if (status == KP_PENDING) stop_run("the plugin waits for a launch that does not run here; please report it");
         if (status == KP_OK)
             hand_over(list);
         else

@@ -116,7 +116,7 @@ private:
 
     void advance() {
         const kp_status status = m_client.next_to_simulate(&m_at);
-        if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
+        if (status == KP_PENDING) stop_run("the plugin waits for a launch that does not run here; please report it");
         m_state = status == KP_OK ? kReady : kDone;
     }
 

@@ -166,8 +166,8 @@ class Plan(plans.Plan):
         """
         if config.selection is not None:
             raise ConfigError(
-                f"selection: got {config.selection!r}; a selection already contains its plan, so none can be made: remove "
-                "the key to make a plan, or run with it and without a plan"
+                f"selection: got {config.selection!r}, which already contains a plan, so none can be made; remove the key to "
+                "make a plan, or run with the selection and without a plan"
             )
         chosen = load_policy(config.policy)
         from kernelpoint.fast_model import stated_by
@@ -315,7 +315,7 @@ def compare(
     text = workload if isinstance(workload, str) else ",".join(f"{key}={value}" for key, value in workload.items())
     request = parse_request(text)
     if not 1 <= seeds <= MOST_SEEDS:
-        raise ConfigError(f"seeds: got {shown(seeds)}; allowed: 1 to {MOST_SEEDS:,}")
+        raise ConfigError(f"seeds (number of plans to draw): got {shown(seeds)}; allowed: 1 to {MOST_SEEDS:,}")
     for name in policies:
         load_policy(name)
     for budget in budgets:

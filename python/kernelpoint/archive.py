@@ -103,12 +103,16 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
             check_directory(file)
             return _read(file)
     except OSError as error:
-        raise PlanError(f"cannot read {path}: {error.strerror or error}") from None
+        raise PlanError(
+            f"cannot read the file {path}: {error.strerror or error}; name an existing plan or selection that this user may "
+            "read"
+        ) from None
     except _IMPOSSIBLE as error:
         raise PlanError(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from None
     except _NOT_READABLE as error:
         raise PlanError(
-            f"cannot read {path}: damaged, or another kind of file ({' '.join(str(error).split())[:200]})"
+            f"cannot read {path}: it is damaged, or no plan or selection ({' '.join(str(error).split())[:200]}); take another "
+            "copy"
         ) from None
 
 
@@ -132,8 +136,14 @@ def check_seal(file: BinaryIO) -> None:
     if comment != _COMMENT:
         file.seek(0)
         if (begin := file.read(40))[:2] not in (b"", b"PK"):
-            raise ValueError(f"the file is not a plan, a selection or a pack (it begins {begin!r})")
-        raise ValueError("the file was cut short, or another version of KernelPoint wrote it: it does not end with a checksum")
+            raise ValueError(
+                "expected a plan (.kpplan), a selection (.kpselect) or a pack (.kppack), got another kind of file (it begins "
+                f"{begin!r}); name another file"
+            )
+        raise ValueError(
+            "the file was cut short, or another version of KernelPoint wrote it, since it does not end with a checksum; take "
+            "another copy"
+        )
     if _checksum(file, size - SEAL_DIGITS) != digits:
         raise ValueError("the file was damaged or changed after it was written: its checksum is wrong; take another copy")
 
@@ -145,17 +155,17 @@ def check_directory(file: BinaryIO) -> None:
     size, comment = file.seek(0, io.SEEK_END), len(_COMMENT) + SEAL_DIGITS
     end = _bytes_before(file, size - comment, 22)
     if end[:4] != b"PK\x05\x06" or end[20:] != struct.pack("<H", comment):
-        raise ValueError("the file is damaged: it does not end as a zip archive does; make it again")
+        raise ValueError("the file is damaged: it does not end as a zip archive does; take another copy")
     count, length = struct.unpack("<HL", end[10:16])
     if _bytes_before(file, size - comment - 22, 20)[:4] == b"PK\x06\x07":  # zip64
         record = _bytes_before(file, size - comment - 42, 56)
         if record[:4] != b"PK\x06\x06":
-            raise ValueError("the file is damaged: its zip64 record is not where it should be; make it again")
+            raise ValueError("the file is damaged: its zip64 record is not where it should be; take another copy")
         count, length = max(count, *struct.unpack("<2Q", record[24:40])), struct.unpack("<Q", record[40:48])[0]
     if count > MOST_MEMBERS or length > MOST_DIRECTORY:
         raise ValueError(
-            f"the archive has a directory of {count:,} members in {length:,} bytes; allowed: at most {MOST_MEMBERS:,} "
-            f"members in {MOST_DIRECTORY:,} bytes"
+            f"the file is damaged: its zip directory has {count:,} members in {length:,} bytes; allowed: at most "
+            f"{MOST_MEMBERS:,} members in {MOST_DIRECTORY:,} bytes; take another copy"
         )
 
 
@@ -194,23 +204,26 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with zipfile.ZipFile(file) as archive:
         total, most = sum(entry.file_size for entry in archive.infolist()), FREE_BYTES + MOST_RATIO * size
         if total > most:
-            raise ValueError(f"the archive claims {total:,} bytes of arrays; allowed: {most:,} for a file of {size:,} bytes")
+            raise ValueError(
+                f"the file is damaged: it states {total:,} bytes of arrays; allowed for a file of {size:,} bytes: {most:,}; "
+                "take another copy"
+            )
         for entry in archive.infolist():
             if entry.compress_type not in _METHODS:
                 raise ValueError(
-                    f"the archive's member {entry.filename[:80]!r} uses a compression that KernelPoint does not write; make "
-                    "the archive again"
+                    f"the file's part {entry.filename[:80]!r} uses a compression that KernelPoint does not write; make the "
+                    "file again with KernelPoint"
                 )
             if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
                 raise ValueError(
-                    f"the archive is damaged: its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, more than "
-                    "its compressed data can hold"
+                    f"the file is damaged: its part {entry.filename[:80]!r} states {entry.file_size:,} bytes, more than its "
+                    "compressed data can hold; take another copy"
                 )
             with archive.open(entry) as member:
                 arrays[entry.filename.removesuffix(".npy")] = _array(member, entry.file_size)
     about = json.loads(arrays.pop(_ABOUT).tobytes())
     if not isinstance(about, dict):
-        raise ValueError("the archive does not say what it contains")
+        raise ValueError("the file is damaged: its description (about.npy) is missing; take another copy")
     return about, arrays
 
 
@@ -220,21 +233,27 @@ def _array(member: Any, size: int) -> np.ndarray:
 
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"the archive has an array of format version {version}; allowed: 1.0 or 2.0")
+        raise ValueError(
+            f"the file has an array of NumPy format version {version}; allowed: 1.0 or 2.0; make the file again with "
+            "KernelPoint"
+        )
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, fortran, dtype = read_header(member)
     except (SyntaxError, TokenError, ValueError, TypeError, LookupError, RecursionError):  # NumPy parses it as Python
-        raise ValueError("the archive is damaged: the header of an array cannot be read") from None
+        raise ValueError("the file is damaged: the header of an array cannot be read; take another copy") from None
     expected = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or fortran or expected != size - member.tell():
-        raise ValueError(f"the archive is damaged: an array of {shape} {dtype} does not fit its {size - member.tell():,} bytes")
+        raise ValueError(
+            f"the file is damaged: an array of shape {shape} and type {dtype} does not fit its {size - member.tell():,} "
+            "bytes; take another copy"
+        )
     array = np.empty(shape, dtype)
     unread = array.reshape(-1).view(np.uint8).data if expected else memoryview(b"")
     while len(unread):
         got = member.readinto(unread[:_BLOCK])
         if not got:
-            raise EOFError("the archive is damaged: an array ends early")
+            raise EOFError("the file is damaged: an array ends early; take another copy")
         unread = unread[got:]
     member.read()  # up to its end, where zip's own checksum is compared
     return array

@@ -405,7 +405,7 @@ FILES = {
     "numbers.csv": (UNIFORM.format(i=10**40), "impossible value"),
     "long-field.csv": (UNIFORM.format(i=1).replace("norm", 300_000 * "k"), "field limit"),
     "chakra-cut": (b"\x07\n\x050.0.4\xff\xff\xff\xff\x0f", "it should have 4,294,967,295 bytes"),
-    "other-version": ('{"type":"run","version":1}\n', "got version 1;"),
+    "other-version": ('{"type":"run","version":1}\n', "has format version 1, but"),
     "kernel_names.txt": ("Kernel0 name: k\n  Grid size: (0, 1, 1), Block size: (64, 1, 1)\n", "must be 1 or more"),
     "stats_ctx_0x3": (CENSUS + "kernel-1-ctx_0x3.trace, k, 2,1,1,9,64,1,1,128,0,0\n", "the row is damaged"),
     "stats_ctx_0x2": (CENSUS + "kernel-1-ctx_0x2.trace, k, 2,1,1\n", "10 numbers"),

@@ -119,9 +119,7 @@ def test_any_bytes_of_an_archive_under_a_wrong_checksum_are_refused(folder, arch
     whole = path.read_bytes()
     path.write_bytes(edited(whole, edits))
     if path.read_bytes() != whole:
-        with pytest.raises(
-            PlanError, match=r"checksum is wrong|does not end with a checksum|not a plan, a selection or a pack"
-        ):
+        with pytest.raises(PlanError, match=r"checksum is wrong|does not end with a checksum|got another kind of file"):
             read(path)
 
 
@@ -171,8 +169,7 @@ def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_l
     )
     with pytest.raises(
         JournalError,
-        match=rf"run\.kpjournal:{len(journal_records)}: the summary is of counter 'flits', "
-        f"which is not in this journal",
+        match=rf"run\.kpjournal:{len(journal_records)}: the journal is damaged: its summary is of counter 'flits', which no",
     ):
         load_run(path)
 

@@ -49,8 +49,9 @@ FILES = {
 @pytest.mark.parametrize("key", FILES)
 def test_a_pack_has_no_key_that_names_a_file_or_sets_one_aside(forged, tmp_path, key):
     pack = forged(lambda about: {**about, "config": {**about["config"], key: FILES[key]}})
-    assert f"the pack's configuration has {'the key ' if key not in ('fast_model', 'ranges') else ''}" in refusal(
-        pack, tmp_path / "sample"
+    assert (
+        f"the configuration in the pack (archive of a run) has {'the key ' if key not in ('fast_model', 'ranges') else ''}"
+        in refusal(pack, tmp_path / "sample")
     )
 
 
@@ -106,7 +107,7 @@ def test_two_names_of_one_file_are_refused(forged, tmp_path):
         first["name"], second["name"] = "Kernel-1.traceg", "kernel-1.traceg"
         return about
 
-    assert "names the same file as" in refusal(forged(change), tmp_path / "sample")
+    assert "would overwrite" in refusal(forged(change), tmp_path / "sample")
 
 
 def test_the_name_of_a_pack_makes_no_folder_that_a_shell_would_run(packed, tmp_path):
@@ -134,7 +135,7 @@ def test_a_footprint_is_of_a_trace_that_the_pack_does_not_have_whole(forged, tmp
         about["footprints"][0]["trace"] = name
         return about
 
-    assert "a footprint (addresses) of" in refusal(forged(change), tmp_path / "sample")
+    assert "memory addresses of the trace" in refusal(forged(change), tmp_path / "sample")
 
 
 @pytest.mark.parametrize("damage", [b"", b"kernelpoint footprints 1\n[[", b"kernelpoint footprints 1\n[[1,2,3]]\n", None])
@@ -163,7 +164,7 @@ def test_a_folder_whose_files_were_changed_is_not_taken_for_the_packs(packed, tm
 def test_a_link_in_the_place_of_the_folder_is_not_followed(packed, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "sample").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(PlanError, match="or a link"):
+    with pytest.raises(PlanError, match="or is a link"):
         unpack(packed[1], tmp_path / "sample")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -183,7 +184,7 @@ def test_a_member_that_is_no_file_is_refused(forged, tmp_path, mode):
         if entry.filename == LIST:
             entry.external_attr = (mode | 0o777) << 16
 
-    assert "expected a file" in refusal(forged(entries=change), tmp_path / "sample")
+    assert "expected a plain file" in refusal(forged(entries=change), tmp_path / "sample")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
@@ -191,7 +192,7 @@ def test_a_member_that_is_packed_in_another_way_is_refused(forged, tmp_path, met
     def change(entry):
         entry.compress_type = method
 
-    assert "is not packed with LZMA" in refusal(forged(entries=change), tmp_path / "sample")
+    assert "is not compressed with LZMA" in refusal(forged(entries=change), tmp_path / "sample")
 
 
 def test_members_that_the_description_does_not_tell_of_are_refused(forged, tmp_path):
@@ -200,7 +201,9 @@ def test_members_that_the_description_does_not_tell_of_are_refused(forged, tmp_p
         lambda members: {**members, TRACES + "more.traceg": b""},
         lambda members: {name: data for name, data in members.items() if name != PLAN},
     ):
-        assert "is in only one of the archive and its description" in refusal(forged(members=change), tmp_path / "sample")
+        assert "its description and its contents disagree about the part" in refusal(
+            forged(members=change), tmp_path / "sample"
+        )
 
 
 def test_a_pack_of_another_version_is_refused(forged, tmp_path):
@@ -262,7 +265,7 @@ def test_a_dictionary_of_4_gib_is_refused(forged, tmp_path):
             begin = header + 30 + sum(struct.unpack("<2H", data[header + 26 : header + 30]))
             data[begin + 5 : begin + 9] = b"\xff\xff\xff\xff"
 
-    assert "needs a dictionary of 4,294,967,295 bytes" in refusal(patched(forged(), change), tmp_path / "sample")
+    assert "needs 4,294,967,295 bytes of memory" in refusal(patched(forged(), change), tmp_path / "sample")
 
 
 def bomb(forged, megabytes):
@@ -307,14 +310,14 @@ def test_a_pack_is_read_as_a_stream(forged, tmp_path):
 def test_a_description_without_end_is_not_read(forged, tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.packs.unpack.MOST_ABOUT", 1000)
     pack = forged()
-    assert "member 'about.json' has" in refusal(pack, tmp_path / "sample")
+    assert "part 'about.json' has" in refusal(pack, tmp_path / "sample")
     done = run_command("file", "inspect", pack)
     assert done.returncode == 1 and "allowed: at most 1,000" in done.stderr
 
 
 def test_a_list_of_millions_of_launches_is_refused_unless_it_is_asked_for(forged, tmp_path):
     pack = forged(members=lambda members: {**members, LIST: b"kernel-1.traceg\n" * (5 << 20)})
-    assert "list has 83,886,080 bytes; allowed: 67,108,864" in refusal(pack, tmp_path / "sample")
+    assert "list in the pack has 83,886,080 bytes; allowed: 67,108,864" in refusal(pack, tmp_path / "sample")
     assert run_command("file", "pack", pack, "-o", tmp_path / "sample", "--most", "1").returncode == 0
 
 
@@ -322,7 +325,7 @@ def test_a_list_of_millions_of_launches_is_refused_unless_it_is_asked_for(forged
 def test_a_small_pack_has_no_large_description(forged, tmp_path, value):
     """Lists of lists take 35 bytes of memory for each of the text, which the pack holds a thousand times smaller."""
     pack = forged(lambda about: {**about, "config": {**about["config"], "policy": yaml.safe_load(f"[{value}]") * (1 << 20)}})
-    assert "member 'about.json' has" in refusal(pack, tmp_path / "sample")
+    assert "part 'about.json' has" in refusal(pack, tmp_path / "sample")
 
 
 def test_a_directory_of_many_members_is_not_read(packed, tmp_path, monkeypatch):

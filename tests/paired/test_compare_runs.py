@@ -101,7 +101,7 @@ def test_full_runs_are_compared_exactly(run, cycles):
     ("change", "key"),
     [
         ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nseed: 5"}, "config.seed"),
-        ({"yaml": "policy: all"}, "of all; two runs that are compared have one policy"),
+        ({"yaml": "policy: all"}, "of all; give two runs with the same policy"),
         ({"launch_counts": [300]}, "launches"),
         ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nestimate: mean"}, "estimate"),
     ],

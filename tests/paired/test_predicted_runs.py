@@ -73,7 +73,7 @@ def test_without_its_plan_a_predicted_run_is_refused(pair):
     start, first, second = pair
     a, b = load_run(start("a", first)), load_run(start("b", second))
     Path(str(a.header.plan)).unlink()
-    with pytest.raises(JournalError, match="needs the plan of this run"):
+    with pytest.raises(JournalError, match="the plan of this run is needed"):
         compare_runs(a, b)
 
 

@@ -191,7 +191,7 @@ def test_a_missing_anchor_is_refused_with_the_nearest_candidates_and_changes_not
 def test_an_ambiguous_anchor_is_refused_with_every_place(checkout):
     call = re.search(r"\n( *\S*->launch\(\w+\);)", driver(checkout).read_text()).group(1)
     rewrite(driver(checkout), lambda text: text.replace(call, f"{call}\n{call}"))
-    with pytest.raises(PatchError, match=r"launch.*got several: .*\.cc:\d+, .*\.cc:\d+"):
+    with pytest.raises(PatchError, match=r"several places .*launch.*where the patch needs one: .*\.cc:\d+, .*\.cc:\d+"):
         tree_of(checkout).apply()
 
 
@@ -199,7 +199,7 @@ def test_an_ambiguous_anchor_is_refused_with_every_place(checkout):
     ("statement", "changed", "reason"),
     [
         (r"(\w+->cycle\(\);)", r"if (true)\n \1", "progress.*into braces"),
-        (r"(\w+->launch\(\w+\);)", r"int x = 0; \1", "cannot insert a line here"),
+        (r"(\w+->launch\(\w+\);)", r"int x = 0; \1", "cannot insert a line of the patch"),
     ],
 )
 def test_a_statement_without_braces_or_a_line_of_its_own_is_refused(checkout, statement, changed, reason):
@@ -219,7 +219,7 @@ def test_an_unknown_tree_is_refused_and_trees_near_it_are_named(simulator, tmp_p
 def test_a_line_of_ours_that_was_changed_since_is_named(simulator):
     tree_of(simulator).apply()
     rewrite(driver(simulator), lambda text: text.replace(" // [kernelpoint patch]", "", 1))
-    with pytest.raises(PatchError, match=r"\.cc:\d+: this line of the patch was changed since"):
+    with pytest.raises(PatchError, match=r"\.cc:\d+: the patch cannot be removed"):
         tree_of(simulator).revert()
 
 

@@ -78,7 +78,10 @@ def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
         try:
             text = beginning_of(path).text
         except (OSError, EOFError) as error:
-            raise TraceError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+            raise TraceError(
+                f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}; name a file that exists and that "
+                "this user may read"
+            ) from None
         is_list, is_trace = _LIST.match(text) is not None, text.startswith("-kernel name")
     if is_list:
         return _of_list(read_trace_list(path), architecture)

@@ -81,7 +81,7 @@ def compare(
         _show_runs(runs[0], runs[1], as_json, output)
         return
     if not workload:
-        raise ConfigError("nothing to compare; give the journals of two runs, or --workload")
+        raise ConfigError("got nothing to compare; give the journals of two runs, or --workload")
     if figures is not None:
         require("--figures", "vl_convert")
     console = Console(stderr=True, highlight=False)

@@ -131,7 +131,10 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
 def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
     f, s = full.run.ended(), sampled.run.ended()
     if s.estimate is None or f.estimate is None or s.cycle_speedup is None:
-        raise JournalError(f"{sampled.run.path}: this run or the full run ended without an estimate; see the logs beside it")
+        raise JournalError(
+            f"{sampled.run.path}: the demonstration failed: this run or the full run ended without an estimate; see the logs "
+            "beside this file"
+        )
     truth = FullRun.beside(sampled.run, full.run)
     name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
     bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"

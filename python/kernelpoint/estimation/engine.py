@@ -207,14 +207,13 @@ class Engine:
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """Make the interim analysis at the end of a pass (round of sampling), and decide whether the budget is met. The
-        analysis uses error probability unless results are missing.
+        """Make the interim analysis at the end of a round of sampling, and decide whether the error budget is met. An analysis
+        uses a part of the allowed error probability, but not while results of the round are missing.
 
-        A half-width is computed in three steps: sampling error, then launches without a result, then systematic errors. The sum
-        of all is compared with the budget. Then it is raised where it is smaller than
-
-        - the budget plus the allowance for launches without a result, for a target of the budget;
-        - for any other counter: the same, with a sampling error no less than the first target's budget leaves for it.
+        A half-width is the sum of three parts: sampling error, allowance for launches without a result, and systematic errors.
+        The sum is compared with the budget. The stated half-width is this sum, but at least budget + allowance. A counter
+        without an error budget has that of the first counter with one; its sampling error alone is at least the share of that
+        budget that systematic errors do not use.
 
         Raises:
             ConfigError: the simulator does not report the counter of a target.

@@ -41,10 +41,12 @@ class Results:
         """
         if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
             outside = units[(units < 0) | (units >= len(self.rows))][0]
-            raise HostError(f"got a result of launch {outside}; allowed: 0 to {len(self.rows) - 1}")
+            raise HostError(f"got a result of launch {outside}, which is not in the plan; allowed: 0 to {len(self.rows) - 1}")
         names = self.counters or counters
         if not counters or len(set(counters)) != len(counters):
-            raise HostError(f"a result has the counters {shown(counters)}; give at least one name, and each once")
+            raise HostError(
+                f"a result of launches has the counters {shown(counters)}; give at least one counter, and each name once"
+            )
         if counters != names:
             if sorted(counters) != sorted(names):
                 raise HostError(
@@ -89,8 +91,8 @@ class Results:
     def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
         if values.shape != (len(units), len(counters)):
             raise HostError(
-                f"results of {len(units)} launches from launch {units[:1]}: got values of shape {values.shape}; expected "
-                f"one for each of {len(counters)} counters"
+                f"the results of {len(units)} launches from launch {units[:1]} are an array of shape {values.shape}; give one "
+                f"value for each of {len(counters)} counters"
             )
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

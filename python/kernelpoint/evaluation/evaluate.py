@@ -254,10 +254,10 @@ def looked_up(
     policy: type[Policy],
     workload: Workload,
 ) -> Loop:
-    """Make a sampled run in which known results replace the simulator.
+    """Make a sampled run that looks up results of a full run instead of simulating launches.
 
-    If the workload has traces, the run also simulates launches to measure the error of restored caches; the known results show
-    no such error, and the bound allows for an undetected one.
+    If the workload has traces, the run also draws the launches that measure the error of restored caches. Looked-up results
+    show an error of zero; the bound still allows for an error too small to be noticed.
     """
     host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
     host = host if workload.counter == "cycles" else replace(host, stated_latency=0)

@@ -173,16 +173,22 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
     strata = run.frozen.strata
     if strata is not None and not strata.units:
         raise ConfigError(
-            f"results_from: {path} is the journal of a full run, in which each launch begins with the caches that the launch "
-            "before it left; allowed: the journal of a sampled run"
+            f"results_from: {path} is the journal of a full run, whose results do not fit a sampled run: each launch began "
+            "with the caches that the launch before it left; name the journal of a sampled run"
         )
     before, after = _flatten(plain(replace(run.header, hashes=run.hashes))), _flatten(plain(now))
     if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:
         differences = format_differences(differing, before, after)
-        raise ConfigError(f"results_from: results in {path} are of other traces, or another simulator or GPU:\n{differences}")
+        raise ConfigError(
+            f"results_from: {path} is of other traces, or of another simulator or GPU, so its results cannot be used here; "
+            f"name the journal of another run, or remove the key. Differences:\n{differences}"
+        )
     if counters is not None and run.counters and tuple(run.counters) != counters:
         lacking = sorted(set(counters) ^ set(run.counters))
-        raise ConfigError(f"results_from: {path} and this simulator report different counters: {', '.join(lacking)[:200]}")
+        raise ConfigError(
+            f"results_from: {path} and this simulator differ in the counters {', '.join(lacking)[:200]}; name a journal of "
+            "the same simulator with the same options, or remove the key"
+        )
     chains: dict[int, dict[int, Counters]] = {}
     for record in run.validations:
         chains.setdefault(record.validation or 0, {})[record.launch] = record.counters

@@ -72,11 +72,11 @@ def check_begin(data: bytes, name: str) -> None:
         return
     if not data.startswith(BEGIN):
         what = "an archive, as plans, selections and packs are" if data.startswith(b"PK") else f"begins {data[:40]!r}"
-        raise JournalError(f"{name} is not a journal ({what}); it is left alone: name a .kpjournal")
+        raise JournalError(f"{name} is not a journal ({what}), and is not overwritten; name a journal (.kpjournal)")
     version = data[len(BEGIN) :].split(b",")[0].split(b"}")[0][:20].decode(errors="replace")
     raise JournalError(
-        f"{name}: expected a journal of format version {FORMAT_VERSION}, got version {version}; read it with the KernelPoint "
-        "that wrote it, or start a new run with another `journal:` or `resume: never`"
+        f"{name}: this journal has format version {version}, but this KernelPoint reads {FORMAT_VERSION}; read it with the "
+        "KernelPoint that wrote it, or start a new run with another `journal:` or `resume: never`"
     )
 
 
@@ -102,7 +102,8 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
             break
         if record is None:
             raise JournalError(
-                f"{name}:{number}: {_complaint(line)}; to go on, resume from a copy without this line and all later ones"
+                f"{name}:{number}: the journal is damaged in this line: {_complaint(line)}; to go on, delete this line and "
+                "all later ones, and start the run again"
             )
         whole.append(record)
         end += len(line) + 1

@@ -30,10 +30,12 @@ def read_records(path: str | Path) -> list[Record]:
         with open_regular(path) as file:
             data = read_to_hole(file)
     except OSError as error:
-        raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
+        raise JournalError(
+            f"cannot read the journal {path}: {error.strerror}; name the journal (.kpjournal) of a run"
+        ) from None
     records, _ = parse(data, str(path))
     if not records:
-        raise JournalError(f"{path}: the journal is empty; start the run again")
+        raise JournalError(f"{path}: the journal is empty, because its run ended before its first record; start the run again")
     return records
 
 
@@ -52,7 +54,10 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
         try:
             records.append(record_of(loads(line)))
         except ValueError as error:
-            raise JournalError(f"{name}:{number}: the journal is damaged: {_complaint(error, line)}") from None
+            raise JournalError(
+                f"{name}:{number}: the journal is damaged in this line: {_complaint(error, line)}; start a new run with "
+                "another `journal:`"
+            ) from None
     _check(records, name)
     return records, end
 
@@ -98,31 +103,36 @@ def _check(records: Sequence[Any], name: str) -> None:
         place = f"{name}:{line}"
         if isinstance(record, RunRecord) != (line == 1):
             raise JournalError(
-                f"{place}: unexpected {record.type} record: the first record of a journal, and only that "
-                f"one, is a run record; the file is damaged or no journal"
+                f"{place}: the journal is damaged: a {record.type!r} record stands in line {line}; allowed: a run record in "
+                "line 1, and nowhere else; start a new run with another `journal:`"
             )
         if isinstance(record, RunRecord | PopulationRecord):
             counts = record.launches if any(record.launches) else []
         process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
         if counts and (process >= len(counts) or launch >= max(counts[process], 1)):
             raise JournalError(
-                f"{place}: the journal is damaged: launch {launch} of process {process} does not exist (launches: {counts})"
+                f"{place}: the journal is damaged: it names launch {launch} of process {process}, which the run does not have "
+                f"(launches of each process: {counts}); start a new run with another `journal:`"
             )
         if isinstance(record, Outcome) and record.is_result:
             names = list(record.counters)
             counters = counters or names
             if names != counters or "cycles" not in counters:
                 raise JournalError(
-                    f"{place}: the journal is damaged: one result has counters {str(names)[:200]}, others {str(counters)[:200]}"
+                    f"{place}: the journal is damaged: the result in this line has the counters {str(names)[:200]}, an "
+                    f"earlier one {str(counters)[:200]}; start a new run with another `journal:`"
                 )
             if (process, launch) in seen:
-                raise JournalError(f"{place}: the journal is damaged: a second result of launch {launch} of process {process}")
+                raise JournalError(
+                    f"{place}: the journal is damaged: it has a second result of launch {launch} of process {process}; start "
+                    "a new run with another `journal:`"
+                )
             seen.add((process, launch))
         elif isinstance(record, SummaryRecord):
             stated = {**record.counters, **record.ratios}
             allowed = [key for key in stated if not counters or key in counters or key in record.ratios]
             if stated and record.counter not in allowed:
                 raise JournalError(
-                    f"{place}: the summary is of counter {shown(record.counter)}, which is not in this "
-                    f"journal ({shown(allowed)}); the journal is damaged"
+                    f"{place}: the journal is damaged: its summary is of counter {shown(record.counter)}, which no result has "
+                    f"({shown(allowed)}); start a new run with another `journal:`"
                 )

@@ -110,7 +110,10 @@ class Run:
         value: Any = self.header.config
         for part in key.split("."):
             if not isinstance(value, dict) or part not in value:
-                raise JournalError(f"{self.path}:1: the journal is damaged: its configuration lacks {shown(key)}")
+                raise JournalError(
+                    f"{self.path}:1: the journal is damaged: its configuration lacks the key {shown(key)}; start a new run "
+                    "with another `journal:`"
+                )
             value = value[part]
         return value
 
@@ -127,7 +130,10 @@ class Run:
             JournalError: the run has not ended.
         """
         if self.summary is None:
-            raise JournalError(f"{self.path}: the run has not ended; start it again to resume it")
+            raise JournalError(
+                f"{self.path}: this needs a run that has ended, but the run of this journal has not; start it again with the "
+                "same command, and it goes on"
+            )
         return self.summary
 
     def content(self) -> dict[str, Any]:
@@ -205,7 +211,7 @@ class Run:
         check("unit", unit, int)
         estimates = self.launch_estimates
         if estimates is not None and not 0 <= unit < len(estimates.kernels):
-            raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(estimates.kernels) - 1}")
+            raise ConfigError(f"unit (number of a launch): got {shown(unit)}; allowed: 0 to {len(estimates.kernels) - 1}")
         kernel = -1 if estimates is None else int(estimates.kernels[unit])
         return self.ended().kernels[kernel].name if kernel >= 0 else ""
 
@@ -287,6 +293,7 @@ def load_run(path: str | Path) -> Run:
         if simulated != summary.simulated or summary.simulated + summary.skipped != launches:
             raise JournalError(
                 f"{path}: the journal is damaged: it has results of {simulated} launches, but its summary says "
-                f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}"
+                f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}; start a new run with another "
+                "`journal:`"
             )
     return run

@@ -53,7 +53,7 @@ class JournalWriter:
             self._made = not self.path.exists()
             self._file = open_to_append(self.path)
         except OSError as error:
-            raise JournalError(f"cannot write the journal {path}: {error.strerror}") from None
+            raise JournalError(f"cannot write the journal {path}: {error.strerror}; name another with `journal:`") from None
         try:
             self._lock()
             self._end = self._take_over()
@@ -72,7 +72,10 @@ class JournalWriter:
         if self._closed:
             raise JournalError(self._closed)
         if os.getpid() != self._owner:
-            raise JournalError(f"process {self._owner} writes the journal {self.path}; a fork of it cannot go on with the run")
+            raise JournalError(
+                f"the journal {self.path} can be written only by the process that opened it, {self._owner}, not by a fork; "
+                "open the session after the fork"
+            )
         try:
             if not self._begun:
                 self._begin()
@@ -136,7 +139,7 @@ class JournalWriter:
         try:
             data = read_to_hole(self._file)
         except OSError as error:
-            raise JournalError(f"cannot read the journal {self.path}: {error.strerror}") from None
+            raise JournalError(f"cannot read the journal {self.path}: {error.strerror}; name another with `journal:`") from None
         if self._resume:
             self.records, end = parse(data, str(self.path))
             self._before = checksum_of(data[: end - 1]) if end else FIRST

@@ -99,14 +99,18 @@ def read_about(text: bytes) -> About:
     """
     version = _version(text)
     if version != FORMAT_VERSION:
-        raise ValueError(f"the pack has format version {version}, this KernelPoint reads {FORMAT_VERSION}; make the pack again")
+        raise ValueError(
+            f"the pack (archive of a run) has format version {version}, this KernelPoint reads {FORMAT_VERSION}; make it "
+            "again with `kernelpoint file pack` of this version"
+        )
     try:
         about = About.model_validate_json(text)
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         place = ".".join(map(str, detail["loc"]))[:80]
         raise ValueError(
-            f"the pack's {place or ABOUT} is wrong: got {shown(detail['input'])}; {detail['msg'].lower()}"
+            f"the pack (archive of a run) is damaged: {place or ABOUT} is {shown(detail['input'])}, but "
+            f"{detail['msg'].lower()}; take another copy"
         ) from None
     _check_names(about)
     check_config(about.config)
@@ -123,7 +127,9 @@ def _version(text: bytes) -> int:
     try:
         return Version.model_validate_json(text).version
     except ValidationError:
-        raise ValueError("the pack's description states no format version") from None
+        raise ValueError(
+            "the pack (archive of a run) is damaged: its description about.json states no format version; take another copy"
+        ) from None
 
 
 def _check_names(about: About) -> None:
@@ -131,23 +137,38 @@ def _check_names(about: About) -> None:
     places = {name.casefold(): "a file of the pack's own" for name in (PLAN, CONFIGURATION, SEAL, BESIDE)}
     folders: dict[str, str] = {}
     if "/" in about.list_name:
-        raise ValueError(f"the pack's list has the name {shown(about.list_name)}, which lies outside the pack's folder")
+        raise ValueError(
+            f"the pack (archive of a run) names its trace list {shown(about.list_name)}; allowed: a file name without a "
+            "folder. It is damaged or forged: take another copy"
+        )
     for name in (about.list_name, *(file.name for file in about.files)):
         if problem := name_problem(name):
             raise ValueError(problem)
         path = PurePosixPath(name)
         if path.is_absolute() or str(path) != name or name == ".":
-            raise ValueError(f"the pack has the name {shown(name)}, which lies outside its folder or is not in shortest form")
+            raise ValueError(
+                f"the pack (archive of a run) names a file {shown(name)}; allowed: a relative path within its folder, without "
+                ". and .. ; it is damaged or forged: take another copy"
+            )
         if (other := places.get(name.casefold())) is not None:
-            raise ValueError(f"the pack has the file name {shown(name)}, which is refused: it names the same file as {other}")
+            raise ValueError(
+                f"the pack (archive of a run) names a file {shown(name)}, which would overwrite {other}; it is damaged or "
+                "forged: take another copy"
+            )
         places[name.casefold()] = shown(name)
         folders |= {str(parent).casefold(): shown(name) for parent in path.parents if str(parent) != "."}
     if both := sorted(places.keys() & folders.keys()):
-        raise ValueError(f"the pack has the name {shown(both[0])} for a file and for the folder of {folders[both[0]]}")
+        raise ValueError(
+            f"the pack (archive of a run) has the name {shown(both[0])} for a file and also for the folder of "
+            f"{folders[both[0]]}; it is damaged or forged: take another copy"
+        )
     wanting = {file.name for file in about.files if not file.whole}
     for row in about.footprints:
         if row.trace not in wanting:
-            raise ValueError(f"the pack is damaged: it has a footprint (addresses) of {shown(row.trace)}, which needs none")
+            raise ValueError(
+                f"the pack (archive of a run) is damaged: it has memory addresses of the trace {shown(row.trace)}, which it "
+                "also contains whole; take another copy"
+            )
 
 
 def check_config(config: dict[str, Any]) -> Config:
@@ -159,13 +180,19 @@ def check_config(config: dict[str, Any]) -> Config:
     >>> check_config({"version": 1, "policy": "random", "journal": ".bash_profile"})
     Traceback (most recent call last):
     ...
-    ValueError: the pack's configuration has the key 'journal'; allowed: version, policy, ...
+    ValueError: the configuration in the pack (archive of a run) has the key 'journal'; allowed: version, policy, ...
     """
     for key, value in config.items():
         if key not in _KEYS and key not in _NAMES:
-            raise ValueError(f"the pack's configuration has the key {shown(key)}; allowed: {', '.join((*_KEYS, *_NAMES))}")
+            raise ValueError(
+                f"the configuration in the pack (archive of a run) has the key {shown(key)}; allowed: "
+                f"{', '.join((*_KEYS, *_NAMES))}. The pack is damaged or forged: take another copy"
+            )
         if key in _NAMES and value not in _NAMES[key]:
-            raise ValueError(f"the pack's configuration has {key}: {shown(value)}; allowed: {', '.join(_NAMES[key])}")
+            raise ValueError(
+                f"the configuration in the pack (archive of a run) has {key}: {shown(value)}; allowed: "
+                f"{', '.join(_NAMES[key])}. The pack is damaged or forged: take another copy"
+            )
     try:
         return parse_config(config, "its configuration")
     except ConfigError as error:
@@ -188,10 +215,14 @@ def packed_config(config: Config) -> dict[str, Any]:
     others = {key: value for key, value in stated.items() if value != usual[key]}
     for key in ("profile", "selection", "results_from", "ranges"):
         if key in others and others[key] not in _NAMES.get(key, ()):
-            raise ConfigError(f"{key}: got {shown(others[key])}; only a run that reads no such file can be packed")
+            raise ConfigError(
+                f"this run cannot be packed: its configuration has {key}: {shown(others[key])}, a file that a pack cannot "
+                f"contain; remove `{key}:`, run again, and pack that run"
+            )
     if config.encoder.checkpoint != "builtin":
         raise ConfigError(
-            f"encoder.checkpoint: got {shown(config.encoder.checkpoint)}; a pack needs a run with the shipped encoder"
+            f"this run cannot be packed: it used the encoder {shown(config.encoder.checkpoint)}; set `encoder: "
+            f"{{checkpoint: builtin}}`, run again, and pack that run"
         )
     taken = {key: value for key, value in others.items() if key in _KEYS or value in _NAMES.get(key, ())}
     return {"version": 1, "policy": stated["policy"]} | taken

@@ -105,7 +105,7 @@ def _description(run: Run, list_path: Path, files: dict[str, TraceFile], footpri
     try:
         read_about(text)
     except ValueError as error:
-        raise ConfigError(f"{list_path}: this list cannot be packed: {error}") from None
+        raise ConfigError(f"the run of the list {list_path} cannot be packed: {error}") from None
     return text
 
 
@@ -113,14 +113,20 @@ def _list_of(run: Run) -> Path:
     """The trace list of a run that can be packed."""
     lists = [name for name in run.header.host.lists if name]
     if len(lists) != 1 or Path(lists[0]).suffix != ".g":
-        raise ConfigError(f"{run.path}: got the trace lists {shown(lists)}; only a run of one kernelslist.g can be packed")
+        raise ConfigError(
+            f"{run.path}: this run cannot be packed: it has the trace lists {shown(lists)}; allowed: one "
+            "kernelslist.g. Pack a run of one list"
+        )
     for what, name in (("list", lists[0]), ("plan", run.frozen.plan)):
         if name is None:
-            raise ConfigError(f"{run.path}: the plan of this run was not kept; repeat the run, or name its plan with `plan:`")
+            raise ConfigError(
+                f"{run.path}: this run cannot be packed, because its plan was not saved as a file; run again, or make a plan "
+                "with `kernelpoint plan` and run with `plan:`"
+            )
         if not Path(name).is_file():
             raise ConfigError(
-                f"{run.path}: the run's {what} {name} does not exist, seen from {Path.cwd()}; call `kernelpoint file "
-                "pack` on the machine and in the folder of the run"
+                f"{run.path}: the {what} of this run, {name}, is not there (relative paths begin at {Path.cwd()}); call "
+                "`kernelpoint file pack` on the machine of the run, in the folder where it was started"
             )
     return Path(lists[0])
 
@@ -128,7 +134,10 @@ def _list_of(run: Run) -> Path:
 def _file(path: str, folder: Path, whole: bool) -> TraceFile:
     status, place = Path(path).stat(), Path(path).absolute()
     if not place.is_relative_to(folder.absolute()):
-        raise ConfigError(f"{path}: the trace is not in the folder of its list, {folder}; such a list cannot be packed")
+        raise ConfigError(
+            f"this run cannot be packed: the trace {path} is not in {folder}, the folder of its list; move or link it there, "
+            "correct the list, and run again"
+        )
     name = str(place.relative_to(folder.absolute()))
     return TraceFile(name=name, size=status.st_size, time=max(status.st_mtime_ns, 0), whole=whole)
 

@@ -71,7 +71,7 @@ def _folder_beside(path: Path, seal: bytes) -> Path:
     """
     folder = path.with_name(f"{path.stem}-{seal[:8].decode()}")
     if problem := name_problem(folder.name):
-        raise ConfigError(f"{path}: {problem}; rename the pack, or name a folder with -o")
+        raise ConfigError(f"cannot unpack {path}: {problem}; rename the pack, or name a folder with -o")
     return folder
 
 
@@ -98,7 +98,7 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
         if _is_made(folder, archive, about, seal):
             return listed
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-            raise PlanError(f"{folder} is not empty, or a link; name a new folder with -o")
+            raise PlanError(f"-o: the folder {folder} is not empty, or is a link; name a new or empty folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
             _write(archive, about, Path(made) / "made", folder)
@@ -151,13 +151,14 @@ def _opened(path: Path, most_bytes: int | None, is_read: bool = False) -> Iterat
                 total = sum(entry.file_size for entry in members.values())
                 if total > most and not is_read:
                     raise ValueError(
-                        f"the pack's {size:,} bytes unpack to {total:,}; allowed: at most {most:,}. If you trust it, "
-                        "allow more with --most"
+                        f"the pack's {size:,} bytes would unpack to {total:,}; allowed: at most {most:,}. If you trust the "
+                        "pack, allow more with --most BYTES"
                     )
                 listed = members[LIST].file_size
                 if most_bytes is None and not is_read and listed > FREE_LIST:
                     raise ValueError(
-                        f"the pack's list has {listed:,} bytes; allowed: {FREE_LIST:,}. If you trust it, allow more with --most"
+                        f"the trace list in the pack has {listed:,} bytes; allowed: {FREE_LIST:,}. If you trust the pack, "
+                        "allow more with --most BYTES"
                     )
                 yield archive, about, seal
     except PlanError:
@@ -165,7 +166,9 @@ def _opened(path: Path, most_bytes: int | None, is_read: bool = False) -> Iterat
     except _REFUSED as error:
         raise PlanError(f"cannot unpack {path}: {' '.join(str(error).split())[:400]}") from None
     except _DAMAGED as error:
-        raise PlanError(f"cannot unpack {path}: it is damaged, or no pack ({' '.join(str(error).split())[:200]})") from None
+        raise PlanError(
+            f"cannot unpack {path}: it is damaged, or no pack ({' '.join(str(error).split())[:200]}); take another copy"
+        ) from None
 
 
 def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, zipfile.ZipInfo]:
@@ -174,16 +177,29 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
     for entry in archive.infolist():
         name = entry.filename[:80]
         if entry.orig_filename in members or entry.orig_filename != entry.filename:
-            raise ValueError(f"the pack's member {name!r} occurs twice, or has a name that is not allowed")
+            raise ValueError(
+                f"the pack (archive of a run) is damaged: its part {name!r} occurs twice, or has a zero byte in its name; "
+                "take another copy"
+            )
         if entry.flag_bits & 0x1 or stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise ValueError(f"the pack's member {name!r} is encrypted, or a link, folder or device; expected a file")
+            raise ValueError(
+                f"the pack (archive of a run) is damaged: its part {name!r} is encrypted, or a link, folder or device; "
+                "expected a plain file; take another copy"
+            )
         if entry.compress_type != zipfile.ZIP_LZMA or not 0 <= entry.compress_size <= size:
-            raise ValueError(f"the pack's member {name!r} is not packed with LZMA, or claims to be larger than the pack")
+            raise ValueError(
+                f"the pack (archive of a run) is damaged: its part {name!r} is not compressed with LZMA, or states a size "
+                "above that of the pack; take another copy"
+            )
         if not 0 <= entry.header_offset <= size:
-            raise ValueError(f"the pack is damaged: its member {name!r} begins outside the file")
+            raise ValueError(
+                f"the pack (archive of a run) is damaged: its part {name!r} begins behind the end of the file; take another "
+                "copy"
+            )
         if (dictionary := _dictionary(file, entry)) > MOST_DICTIONARY:
             raise ValueError(
-                f"the pack's member {name!r} needs a dictionary of {dictionary:,} bytes, above {MOST_DICTIONARY:,}"
+                f"the pack's part {name!r} needs {dictionary:,} bytes of memory (its LZMA dictionary); allowed: at most "
+                f"{MOST_DICTIONARY:,}. Make the pack again with `kernelpoint file pack`"
             )
         members[entry.filename] = entry
     return members
@@ -196,7 +212,10 @@ def _dictionary(file: BinaryIO, entry: zipfile.ZipInfo) -> int:
     file.seek(entry.header_offset + 30 + sum(struct.unpack("<2H", header[26:30])))
     _version, length, _properties, size = struct.unpack("<HHBL", file.read(9))
     if length != 5:
-        raise ValueError(f"the pack's member {entry.filename[:80]!r} has LZMA properties of {length} bytes; expected 5")
+        raise ValueError(
+            f"the pack (archive of a run) is damaged: its part {entry.filename[:80]!r} has LZMA properties of {length} bytes; "
+            "expected 5; take another copy"
+        )
     return int(size)
 
 
@@ -205,7 +224,10 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     whole = {TRACES + file.name: file.size for file in about.files if file.whole}
     expected = {ABOUT, LIST, PLAN, HEADS, FOOTPRINTS, *whole}
     if other := sorted(members.keys() ^ expected):
-        raise ValueError(f"the pack's member {other[0][:80]!r} is in only one of the archive and its description")
+        raise ValueError(
+            "the pack (archive of a run) is damaged: its description and its contents disagree about the part "
+            f"{other[0][:80]!r}; take another copy"
+        )
     sizes = {
         **whole,
         HEADS: sum(min(file.size, HEAD) for file in about.files if not file.whole),
@@ -213,13 +235,19 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     }
     for name, size in sizes.items():
         if members[name].file_size != size:
-            raise ValueError(f"the pack's member {name[:80]!r} has {members[name].file_size:,} bytes; expected {size:,}")
+            raise ValueError(
+                f"the pack (archive of a run) is damaged: its part {name[:80]!r} has {members[name].file_size:,} bytes, its "
+                f"description states {size:,}; take another copy"
+            )
 
 
 def _all(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: str, most: int) -> bytes:
     """Read a whole member of limited size."""
     if members[name].file_size > most:
-        raise ValueError(f"the pack's member {name!r} has {members[name].file_size:,} bytes; allowed: at most {most:,}")
+        raise ValueError(
+            f"the pack's part {name!r} has {members[name].file_size:,} bytes; allowed: at most {most:,}. The pack (archive of "
+            "a run) is damaged or forged: take another copy"
+        )
     with archive.open(name) as member:
         return b"".join(_pieces(member, members[name].file_size))
 
@@ -229,7 +257,7 @@ def _pieces(member: IO[bytes], size: int) -> Iterator[bytes]:
     while size > 0:
         piece = member.read(min(size, _PIECE))
         if not piece:
-            raise ValueError("a member of the pack ends early")
+            raise ValueError("the pack (archive of a run) is damaged: a part of it ends early; take another copy")
         size -= len(piece)
         yield piece
 

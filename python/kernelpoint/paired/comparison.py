@@ -121,8 +121,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     """
     if first.policy != second.policy:
         raise JournalError(
-            f"{first.path} is a run of the policy {first.policy}, {second.path} of {second.policy}; two runs that are compared "
-            "have one policy, plan and seed. The error of a sampled run beside a full one: `kernelpoint report SAMPLED "
+            f"{first.path} is a run of the policy {first.policy}, {second.path} of {second.policy}; give two runs with the "
+            "same policy, plan and seed. For the error of a sampled run against a full one: `kernelpoint report SAMPLED "
             "--full-run FULL`"
         )
     if predicts_traced(first) or predicts_traced(second):
@@ -335,7 +335,10 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
     """
     check_comparable(run)
     if (strata := run.frozen.strata) is None:
-        raise JournalError(f"{run.path}: a comparison needs strata (groups of launches sampled separately); this run has none")
+        raise JournalError(
+            f"{run.path}: this run cannot be compared, because its launches were not sampled in groups (strata); compare runs "
+            "of a policy with strata, such as kernelpoint"
+        )
     drawn = [(run.unit(record), record) for record in run.of(DecisionRecord) if record.action == "simulate"]
     stratum = {unit: -1 if record.stratum is None else record.stratum for unit, record in drawn}
     x = {unit: record.x for unit, record in drawn if record.x is not None}
@@ -343,14 +346,18 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
     parts = [part for part in (strata.covariate, strata.clusters) if part is not None]
     if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
         raise JournalError(
-            f"{run.path}: the journal is damaged: sizes or numbers of its {count} strata do not fit; repeat the run"
+            f"{run.path}: the journal is damaged: the sizes or numbers of its {count} strata (groups of launches) contradict "
+            "each other; repeat the run"
         )
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
-        raise JournalError(f"{run.path}: the journal is damaged: the expected cost of sampled launch {min(bare)} is missing")
+        raise JournalError(
+            f"{run.path}: the journal is damaged: it lacks the expected cost of launch {min(bare)}, which was sampled; repeat "
+            "the run"
+        )
     if missing := run.results.keys() - stratum.keys():
         raise JournalError(
-            f"{run.path}: the journal is damaged: launch {min(missing)} has a result, but no record that "
-            f"it was to be simulated; repeat the run"
+            f"{run.path}: the journal is damaged: launch {min(missing)} has a result, but no record says that it was to be "
+            "simulated; repeat the run"
         )
     of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)
     by_chance = of_unit >= 0
@@ -370,7 +377,10 @@ def kinds_of(run: Run) -> tuple[Kind, ...]:
     last = list(run.of(PassRecord))[-1:]
     kinds = (last[0].state or {}).get("kinds") if last else ["first"]
     if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-        raise JournalError(f"{run.path}: the journal is damaged: the last round of sampling lacks the kinds of the rounds")
+        raise JournalError(
+            f"{run.path}: the journal is damaged: its last round of sampling does not say why each round was drawn; repeat "
+            "the run"
+        )
     return cast("tuple[Kind, ...]", tuple(kinds))
 
 
@@ -384,14 +394,24 @@ def check_comparable(run: Run) -> None:
     summary = run.ended()
     if summary.projected:
         raise JournalError(
-            f"{run.path}: {summary.projected} launches were stopped early; a comparison needs a run without `project`"
+            f"{run.path}: this run cannot be compared, because {summary.projected} of its launches were stopped early and "
+            "their results extrapolated; repeat it without `project:`"
         )
     if summary.bound == "none" or summary.estimate is None:
-        raise JournalError(f"{run.path}: the run (policy {run.policy}) states no error bound, so it cannot be compared")
+        raise JournalError(
+            f"{run.path}: this run cannot be compared, because its policy {run.policy} states no error bound; compare runs of "
+            "a policy with a bound, such as kernelpoint"
+        )
     if gave_up := next((record.reason for record in run.of(DegradedRecord) if record.everything), None):
-        raise JournalError(f"{run.path}: the run gave up sampling ({gave_up}), and only sampled runs can be compared")
+        raise JournalError(
+            f"{run.path}: this run cannot be compared, because it simulated all launches instead of a sample ({gave_up}); "
+            "compare sampled runs"
+        )
     if lacking := [name for name in run.counters if name not in summary.counters]:
-        raise JournalError(f"{run.path}: the journal is damaged: its summary lacks {', '.join(lacking)}, which results have")
+        raise JournalError(
+            f"{run.path}: the journal is damaged: its summary lacks {', '.join(lacking)}, which its results have; repeat the "
+            "run"
+        )
 
 
 def is_predicted(run: Run) -> bool:
@@ -423,9 +443,12 @@ def cells_of(run: Run) -> CellSampling:
             raise ConfigError("it has no predictions")
         cells = CellSampling(design, _budget(run))
     except (PlanError, ConfigError) as error:
-        raise JournalError(f"{run.path}: a comparison needs the plan of this run: {error}") from None
+        raise JournalError(f"{run.path}: the plan of this run is needed to compare it, but cannot be read: {error}") from None
     if hash_design(design) != run.hashes.get("design"):
-        raise JournalError(f"{run.path}: the plan {run.header.plan} was changed after this run; restore it, or repeat the run")
+        raise JournalError(
+            f"{run.path}: this run cannot be compared, because its plan {run.header.plan} was changed after the run; restore "
+            "that file, or repeat the run"
+        )
     for record in run.of(PassRecord):
         cells.restore_pass(record.state or {})
     return cells
@@ -446,4 +469,6 @@ def _budget(run: Run) -> ErrorBudget:
     try:
         return ErrorBudget(**({"further": {}} | settings))
     except (LookupError, TypeError) as error:
-        raise JournalError(f"{run.path}: the journal is damaged: its error budget cannot be read: {error}") from None
+        raise JournalError(
+            f"{run.path}: the journal is damaged: its error budget cannot be read ({error}); repeat the run"
+        ) from None

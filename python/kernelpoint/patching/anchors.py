@@ -58,7 +58,10 @@ def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str,
                 text = match.text() if match is not None else ""
                 if names.setdefault(name, text) != text:
                     where = f"{file}:{node.range().start.line + 1}"
-                    raise PatchError(f"{where}: {what}: got {text!r} here and {names[name]!r} elsewhere; expected equal text")
+                    raise PatchError(
+                        f"{where}: {what}: this place has {text!r}, another place of the source tree {names[name]!r}; the "
+                        "patch needs equal text: restore the original code"
+                    )
     return names
 
 
@@ -72,7 +75,10 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
     matches = _matches(sources, insertion.match, insertion.name)
     if len(matches) > 1:
         places = ", ".join(f"{file}:{node.range().start.line + 1}" for file, node in matches)
-        raise PatchError(f"{insertion.name}: expected one place that matches {insertion.match!r}, got several: {places}")
+        raise PatchError(
+            f"{insertion.name}: several places of the source tree match {insertion.match!r}, where the patch needs one: "
+            f"{places}; remove the copy of that code"
+        )
     file, match = matches[0]
     if insertion.at == "function":
         return _first_in_function(match, insertion, file, sources.texts[file])
@@ -95,7 +101,10 @@ def _matches(sources: Sources, pattern: str, what: str) -> list[tuple[str, SgNod
     if matches:
         return matches
     files = ", ".join(sources.texts)
-    raise PatchError(f"{what}: {pattern!r} is not found in {files}; nearest: {_candidates(sources, pattern)}")
+    raise PatchError(
+        f"{what}: this source tree has no place that matches {pattern!r} in {files}, so the patch does not fit it; nearest: "
+        f"{_candidates(sources, pattern)}"
+    )
 
 
 def _candidates(sources: Sources, pattern: str) -> str:
@@ -114,10 +123,16 @@ def _climb(node: SgNode, insertion: Insertion, file: str) -> SgNode:
     wanted = LOOPS if insertion.at == "outermost_loop" else STATEMENTS
     positions = [i for i, parent in enumerate(around) if parent.kind() in wanted]
     if not positions:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert: {insertion.match!r} is in no {insertion.at}")
+        raise PatchError(
+            f"{_where(file, node)}: cannot insert the patch's part {insertion.name}: {insertion.match!r} is here, but not in "
+            f"{insertion.at}; restore the original code"
+        )
     i = positions[-1] if insertion.at == "outermost_loop" else positions[0]
     if around[i + 1].kind() != "compound_statement":
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert beside this statement; put it into braces")
+        raise PatchError(
+            f"{_where(file, node)}: cannot insert the patch's part {insertion.name} beside this statement; put the statement "
+            "into braces"
+        )
     return around[i]
 
 
@@ -125,12 +140,16 @@ def _first_in_function(node: SgNode, insertion: Insertion, file: str, text: str)
     functions = [parent for parent in node.ancestors() if parent.kind() == "function_definition"]
     body = functions[0].field("body") if functions else None
     if body is None:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert here: {insertion.match!r} is in no function")
+        raise PatchError(
+            f"{_where(file, node)}: cannot insert the patch's part {insertion.name}: {insertion.match!r} is here, but in no "
+            "function; restore the original code"
+        )
     lines, brace = text.split("\n"), body.range().start
     behind = re.sub(r"//.*|/\*.*?\*/", "", lines[brace.line][brace.column + 1 :]).strip()
     if behind:
         raise PatchError(
-            f"{_where(file, body)}: {insertion.name}: cannot insert a line here; put {behind!r} on a line of its own"
+            f"{_where(file, body)}: cannot insert a line of the patch ({insertion.name}) here; put {behind!r} on a line of "
+            "its own"
         )
     first = next(child for child in body.children() if child.is_named() and child.kind() != "comment")
     indent = re.match(r"[ \t]*", lines[first.range().start.line]).group()  # type: ignore[union-attr]
@@ -144,11 +163,15 @@ def _beside(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:
     alone = head.strip() if insertion.place == "before" else re.sub(r"//.*|/\*.*?\*/", "", tail).strip()
     if alone:
         raise PatchError(
-            f"{_where(file, node)}: {insertion.name}: cannot insert a line here; put {alone!r} on a line of its own"
+            f"{_where(file, node)}: cannot insert a line of the patch ({insertion.name}) here; put {alone!r} on a line of its "
+            "own"
         )
     line = start.line if insertion.place == "before" else end.line + 1
     if line == len(lines):
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: cannot insert after the end of the file; is it cut short?")
+        raise PatchError(
+            f"{_where(file, node)}: cannot insert a line of the patch ({insertion.name}) after the end of the file; the file "
+            "is cut short: restore it"
+        )
     return Place(file, line, re.match(r"[ \t]*", lines[start.line]).group(), node.kind())  # type: ignore[union-attr]
 
 

@@ -64,7 +64,8 @@ class OwnFiles:
     def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
         if launcher and not (description.launcher and (root / description.launcher.into).is_dir()):
             raise PatchError(
-                f"--launcher: {root} has no job launcher of {description.title} that can be extended; leave it out"
+                f"--launcher: the folder {root} has no job launcher of {description.title} that can be extended; leave "
+                "--launcher out"
             )
         self._root, self._description = root, description
         self._launcher = launcher or bool(self.laid_down() & set(self._launcher_paths()))
@@ -102,7 +103,10 @@ class OwnFiles:
         names = {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
         for name in names:
             if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-                raise PatchError(f"{listing} names {name[:60]!r} outside the checkout; delete {listing}, then patch again")
+                raise PatchError(
+                    f"{listing} (list of the patch's files) names {name[:60]!r}, which is outside the checkout; delete "
+                    f"{listing}, then patch again"
+                )
         return names
 
     def remove(self) -> list[str]:

@@ -176,11 +176,17 @@ class Tree:
                 continue
             numbers = [n for n, text in enumerate(texts[line.file].split("\n")) if re.search(line.match, text)]
             if not numbers:
-                raise PatchError(f"{line.file}: cannot insert {line.name}: no line of this file matches {line.match!r}")
+                raise PatchError(
+                    f"{line.file}: cannot insert the patch's line {line.name}: no line of this file matches {line.match!r}; "
+                    "restore the original file"
+                )
             edits.append(Edit(line.file, numbers[0], line.name, line.line))
         if self.description.build and not edits:
             files = ", ".join(line.file for line in self.description.build)
-            raise PatchError(f"{self.root}: this source tree has no build file; expected one of {files}")
+            raise PatchError(
+                f"{self.root}: this source tree has no build file; expected one of {files}. Name the folder of a complete "
+                "checkout"
+            )
         return edits
 
     def _check_leftovers(self, texts: Mapping[str, str]) -> None:
@@ -188,8 +194,8 @@ class Tree:
             for number, line in enumerate(text.split("\n"), 1):
                 if MARK in line or self.description.include in line:
                     raise PatchError(
-                        f"{name}:{number}: this line of the patch was changed since: {line.strip()!r}; restore the file, or "
-                        "remove by hand every line that names kernelpoint"
+                        f"{name}:{number}: the patch cannot be removed, because this line of it was changed: "
+                        f"{line.strip()!r}; restore the file, or remove by hand every line that names kernelpoint"
                     )
 
     def _nearest(self, missing: list[str]) -> str:
@@ -226,7 +232,10 @@ def _built(code: Mapping[str, str], build: str) -> dict[str, str]:
 def _fill(insertion: Insertion, kind: str, names: Mapping[str, str]) -> str:
     line = insertion.line if isinstance(insertion.line, str) else insertion.line.get(kind)
     if line is None:
-        raise PatchError(f"cannot insert {insertion.name}: the code there is a {kind}; allowed: {', '.join(insertion.line)}")
+        raise PatchError(
+            f"cannot insert the patch's part {insertion.name}: the code there is a {kind}; allowed: "
+            f"{', '.join(insertion.line)}. Restore the original code"
+        )
     for name, text in names.items():
         line = line.replace("{" + name + "}", " ".join(text.split()))
     return line

@@ -119,7 +119,7 @@ class Plan:
         """Kernel name of the launch with index `unit`; None if it is not known."""
         check("unit", unit, int)
         if not 0 <= unit < self.program.size:
-            raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {self.program.size - 1}")
+            raise ConfigError(f"unit (number of a launch): got {shown(unit)}; allowed: 0 to {self.program.size - 1}")
         label = int(self.program.label[unit])
         return (self.program.labels.names[label] or None) if label >= 0 else None
 
@@ -147,7 +147,7 @@ class Plan:
         If only some launches were traced, CTAs and warps are computed from grids and blocks, if all are known.
         """
         if name not in COUNTS:
-            raise ConfigError(f"count: got {shown(name)}; allowed: {', '.join(COUNTS)}")
+            raise ConfigError(f"count (name of a number that the plan states): got {shown(name)}; allowed: {', '.join(COUNTS)}")
         program = self.program
         if program.to_trace and name in ("ctas", "warps"):
             ctas, threads = program.grid.prod(axis=1), program.block.prod(axis=1)
@@ -174,7 +174,10 @@ class Plan:
         try:
             write_archive(path, *self._parts(), compress=self.kind == "selection")
         except OSError as error:
-            raise PlanError(f"cannot write the {self.kind} {path}: {error.strerror or error}") from None
+            raise PlanError(
+                f"cannot write the {self.kind} {path}: {error.strerror or error}; name a file in a folder that exists and "
+                "that this user may change"
+            ) from None
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Description and arrays of the file."""
@@ -210,18 +213,20 @@ class Plan:
         about, arrays = read_archive(path)
         kind = "selection" if "tracer" in about else "plan"
         if kind != cls.kind:
-            raise PlanError(f"{path} is a {kind}, not a {cls.kind}; name it with the key `{kind}:`")
+            raise PlanError(
+                f"{path} is a {kind}, but a {cls.kind} is needed here; name this file with `{kind}:` in the configuration"
+            )
         if about.get("version") != FORMAT_VERSION:
             raise PlanError(
-                f"{path}: this {kind} has format version {about.get('version')!r:.40}, this KernelPoint reads "
+                f"{path}: this {kind} has format version {about.get('version')!r:.40}, but this KernelPoint reads "
                 f"{FORMAT_VERSION}; make the {kind} again"
             )
         try:
             labels = arrays["design_groups" if about["predictions"] else "design_strata"]
             if program is not None and len(labels) != program.size:
                 raise PlanError(
-                    f"{path}: a plan for {len(labels):,} launches; this run has {program.size:,}. Make one of this list with "
-                    "`kernelpoint plan`, or leave `plan:` out"
+                    f"{path}: this plan is for {len(labels):,} launches, but the run has {program.size:,}; make a plan of "
+                    "this run's list with `kernelpoint plan`, or leave `plan:` out"
                 )
             return replace(cls._of(about, arrays, program), path=str(path))
         except (ConfigError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
@@ -231,7 +236,10 @@ class Plan:
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], program: Program | None) -> Self:
         """Read the plan in an archive; raises errors of many types if it does not fit."""
         if program is None:
-            raise ValueError("the plan can be read only together with its trace list, which is not given")
+            raise ValueError(
+                "this plan can be read only together with its trace list, but no list is given; call Plan.read with the "
+                "program of the list"
+            )
         _check_origin(about["origin"])
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
@@ -244,7 +252,10 @@ class Plan:
         predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, columns, strict=True)}
         errors = {int(unit): str(why) for unit, why in about["errors"].items()}
         if not all(0 <= unit < program.size for unit in errors):
-            raise ValueError("the plan names launches beyond the end of its list; make the plan again")
+            raise ValueError(
+                "the plan names launches beyond the end of its trace list: one of the two files was changed; make the plan "
+                "again"
+            )
         return cls(
             replace(program, errors=errors),
             AssistedDesign(predictions, u=program.u, **parts) if predictions else Design(u=program.u, **parts),
@@ -286,11 +297,14 @@ def _check_origin(origin: object) -> None:
         return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
 
     if not isinstance(origin, dict) or not has_texts(origin, "traces"):
-        raise ValueError(f"the plan is damaged: its origin is {shown(origin)}; expected an object with the text `traces`")
+        raise ValueError(
+            f"the plan file is damaged: `origin` is {shown(origin)}; expected an object with a text `traces`. Make the plan "
+            "again"
+        )
     if "fast_model" in origin and not has_texts(origin["fast_model"], "configuration", "config_hash"):
         raise ValueError(
-            f"the plan is damaged: origin.fast_model is {shown(origin['fast_model'])}; expected an object with the "
-            "texts `configuration` and `config_hash`"
+            f"the plan file is damaged: `origin.fast_model` is {shown(origin['fast_model'])}; expected an object with texts "
+            "`configuration` and `config_hash`. Make the plan again"
         )
 
 
@@ -304,20 +318,32 @@ def _check_arrays(parts: Mapping[str, Any], units: int, streams: int) -> None:
         ("assume", str),
     ):
         if name in parts and type(parts[name]) is not kind:
-            raise ValueError(f"the plan is damaged: {name} is {parts[name]!r:.60}, expected a {kind.__name__}")
+            raise ValueError(
+                f"the plan file is damaged: `{name}` is {parts[name]!r:.60}; expected a value of type {kind.__name__}. Make "
+                "the plan again"
+            )
     for name, least in (("allowance", LEAST_ALLOWANCE), ("slow_excess", 0.0)):
         if not least <= parts.get(name, least) <= MOST_ALLOWANCE:
-            raise ValueError(f"{name} is {parts[name]}; allowed: {least:g} to {MOST_ALLOWANCE:g}")
+            raise ValueError(
+                f"the plan file is damaged: `{name}` is {parts[name]}; allowed: {least:g} to {MOST_ALLOWANCE:g}. Make the "
+                "plan again"
+            )
     lengths = {"units": units, "strata": len(parts.get("first_sizes", ())), "streams": streams}
     for name, array in parts.items():
         if name not in _ARRAYS or array is None:
             continue
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
-            raise ValueError(f"the plan is damaged: {name} is an array of {array.shape} {array.dtype}; there are {lengths}")
+            raise ValueError(
+                f"the plan file is damaged: `{name}` is an array of shape {array.shape} and type {array.dtype}, which does "
+                f"not fit the plan's sizes, {lengths}. Make the plan again"
+            )
     groups = parts.get("groups")
     if groups is not None and units and not -1 <= groups.min() <= groups.max() < units:
-        raise ValueError(f"the plan is damaged: groups go from {groups.min()} to {groups.max()}; allowed: -1 to {units - 1}")
+        raise ValueError(
+            f"the plan file is damaged: `groups` has numbers from {groups.min()} to {groups.max()}; allowed: -1 to "
+            f"{units - 1}. Make the plan again"
+        )
 
 
 def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: int) -> None:
@@ -325,13 +351,22 @@ def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: 
     count = units
     if kinds is not None:
         if not isinstance(kinds, np.ndarray) or kinds.dtype.kind not in "iu" or kinds.shape != (units,):
-            raise ValueError(f"the plan is damaged: the kinds of launches are {shown(kinds)}; expected {units} whole numbers")
+            raise ValueError(
+                f"the plan file is damaged: `kinds` is {shown(kinds)}; expected {units} whole numbers, one for each launch. "
+                "Make the plan again"
+            )
         count = len(next((prediction["values"] for prediction in predictions), ()))
         if units and not 0 <= kinds.min() <= kinds.max() < count:
-            raise ValueError(f"the plan is damaged: kinds go from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
+            raise ValueError(
+                f"the plan file is damaged: `kinds` has numbers from {kinds.min()} to {kinds.max()}; allowed: 0 to "
+                f"{count - 1}. Make the plan again"
+            )
     for name, values in (part for prediction in predictions for part in prediction.items() if part[0] != "is_observed"):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
-            raise ValueError(f"the plan is damaged: a prediction's {name} is {shown(values)}; expected {count} numbers")
+            raise ValueError(
+                f"the plan file is damaged: `{name}` of a prediction is {shown(values)}; expected {count} numbers. Make the "
+                "plan again"
+            )
 
 
 def hash_design(design: Design | AssistedDesign) -> str:

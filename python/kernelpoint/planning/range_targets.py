@@ -116,13 +116,23 @@ def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | N
     wanted = config.error_budget
     for pattern, errors in wanted.ranges.items():
         if ranges is None:
-            raise ConfigError(f"error_budget: range {pattern!r}: the run has no ranges (named parts); set `ranges:`")
+            raise ConfigError(
+                f"error_budget.ranges: {pattern!r} names a range (named part of the run), but the run has none; set `ranges:` "
+                "in the configuration"
+            )
         if not matching(pattern, ranges.paths):
             near = did_you_mean(pattern, ranges.paths)
             raise ConfigError(
-                f"error_budget: `ranges: {config.ranges}` has no range {pattern!r}{near}; `decode/*` means all of decode"
+                f"error_budget.ranges: {pattern!r} matches no range (named part of the run) that `ranges: {config.ranges}` "
+                f"gives{near}; `decode/*` means all of decode"
             )
         if config.selection is not None or policy.bound_for(config) == "none":
-            raise ConfigError(f"error_budget: range {pattern!r} needs a policy that states an error bound, and no `selection:`")
+            raise ConfigError(
+                f"error_budget.ranges: {pattern!r} has an error budget, for which this run cannot state an error; choose a "
+                "policy with an error bound (kernelpoint, random), and remove `selection:`"
+            )
         if ratios := sorted(errors.keys() & RATIOS.keys()):
-            raise ConfigError(f"error_budget: range {pattern!r}: {ratios[0]!r} is a ratio; allowed: counters that add up")
+            raise ConfigError(
+                f"error_budget.ranges: {pattern!r}: {ratios[0]!r} is a ratio of counters; name a counter that can be summed "
+                "over launches, e.g. cycles"
+            )

@@ -160,12 +160,12 @@ class Projections:
         return launch.project(counters), ProjectionRecord(launch.issued, launch.total, counters["cycles"])
 
     def count_result(self, counters: Mapping[str, float], projection: ProjectionRecord) -> None:
-        """Count a projected result, for `warnings`."""
+        """Count a launch that was stopped early and whose result was extrapolated; `warnings` states the count."""
         self.count += 1
         self.saved_cycles += counters["cycles"] - projection.simulated_cycles
 
     def warnings(self) -> list[str]:
-        """Warnings about projected results, for the summary of the run."""
+        """Warnings about results extrapolated from launches that were stopped early, for the summary of the run."""
         if not self._is_on:
             return []
         if not self.count:

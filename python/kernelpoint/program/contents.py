@@ -109,12 +109,11 @@ class Contents:
         return [stream.tobytes().hex() for stream in self.records["stream"][self.of_streams]]
 
     def graph_keys(self) -> list[str]:
-        """Key of the graph that the encoder makes of each instruction sequence, 32 hexadecimal digits. Equal keys mean equal
-        graphs.
+        """Key of each distinct instruction sequence, 32 hexadecimal digits. Sequences with equal keys have equal graphs, the
+        input of the encoder.
 
-        The key is the hash of the sequence, together with the operand values in the trace of its first content, if it has any.
-        Model: the first content represents all launches with the sequence, because they execute the same instructions with the
-        same strides.
+        The key is a hash of the sequence and of the operand values (if recorded) in the first trace that has it. Model: that
+        trace represents all others with the sequence, because they execute the same instructions with the same strides.
         """
         values = [value.tobytes() for value in self.records["values"][self.of_streams]]
         return [

@@ -38,7 +38,9 @@ def descriptions(launches: Sequence[Mapping[str, Any]]) -> Program:
     """
     for launch, description in enumerate(launches):
         if unknown := sorted(set(description) - set(FIELDS)):
-            raise HostError(f"description of launch {launch}: got {shown(unknown[0])}; allowed: {', '.join(sorted(FIELDS))}")
+            raise HostError(
+                f"description of launch {launch}: unknown field {shown(unknown[0])}; allowed: {', '.join(sorted(FIELDS))}"
+            )
     try:
         features = np.array([[float(x) for x in description.get("features", ())] for description in launches], dtype=np.float64)
         return _program(
@@ -50,8 +52,8 @@ def descriptions(launches: Sequence[Mapping[str, Any]]) -> Program:
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise HostError(
-            f"descriptions of launches: {error}; allowed: shape and features are sequences of numbers, as many "
-            "features for every launch, cost a number, key an integer below 2**64"
+            f"the descriptions of launches have wrong types ({error}); allowed: shape and features are sequences of numbers, "
+            "as many features for every launch, cost a number, key an integer below 2**64"
         ) from None
 
 

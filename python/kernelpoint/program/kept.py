@@ -51,25 +51,32 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
     names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
     labels = Labels(names, arrays["labels_shapes"])
     if labels.shapes.shape != (len(names.numbers), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
-        raise ValueError("the file is damaged (kernel names and launch shapes do not fit together); make it again")
+        raise ValueError("the file is damaged: its kernel names and launch shapes have different lengths; make it again")
     _check("labels_names", names.numbers, len(names.numbers), len(names.distinct))
     _check("label", launches["label"], size, len(names.numbers))
     for name, column in launches.items():
         if column.shape != (size,) or column.dtype.kind != ("i" if name in _INTEGERS else "f"):
-            raise ValueError(f"{name} is an array of {column.shape} {column.dtype}; expected one number of each launch")
+            raise ValueError(
+                f"the file is damaged: `{name}` is an array of shape {column.shape} and type {column.dtype}; expected one "
+                "number for each launch; make it again"
+            )
     contents = None
     if ("content" in launches) != ("contents_records" in arrays):
-        raise ValueError("the file is damaged: it lacks the traces' contents, or the content of each launch")
+        raise ValueError(
+            "the file is damaged: it describes the traces, but not which trace each launch has, or the reverse; make it again"
+        )
     if "content" in launches:
         parts: dict[str, Any] = {name: arrays[f"contents_{name}"] for name in _CONTENTS}
         count, streams = len(parts["records"]), parts["stream_ids"]
         if parts["records"].dtype != RECORD or parts["keys"].shape != (count, 3) or parts["keys"].dtype.kind != "u":
-            raise ValueError("the file is damaged (contents of its traces differ in length); make it again")
+            raise ValueError(
+                "the file is damaged: the arrays that describe its traces have wrong lengths or types; make it again"
+            )
         _check("content", launches["content"], size, count)
         _check("stream_ids", streams, count, count)
         first = first_of_each(launches["content"])
         if len(first) != count or min(first.min(initial=0), first_of_each(streams).min(initial=0)) < 0:
-            raise ValueError("the file is damaged (contents of its traces do not fit together); make it again")
+            raise ValueError("the file is damaged: it describes traces that no launch has; make it again")
         traces = tuple(program.traces[launch] for launch in first.tolist()) if len(program.traces) else ("",) * count
         contents = Contents(**parts, traces=traces)
     return replace(program, labels=labels, contents=contents, **launches)
@@ -78,6 +85,12 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
 def _check(name: str, numbers: np.ndarray, size: int, most: int) -> None:
     """ValueError where an array has another size or type, or numbers that are not -1 to below `most`."""
     if numbers.shape != (size,) or numbers.dtype.kind != "i":
-        raise ValueError(f"{name} is an array of {numbers.shape} {numbers.dtype}; expected {size:,} whole numbers")
+        raise ValueError(
+            f"the file is damaged: `{name}` is an array of shape {numbers.shape} and type {numbers.dtype}; expected {size:,} "
+            "whole numbers; make it again"
+        )
     if len(numbers) and not -1 <= numbers.min() <= numbers.max() < most:
-        raise ValueError(f"{name}: got numbers from {numbers.min()} to {numbers.max()}; allowed: -1 to {most - 1}")
+        raise ValueError(
+            f"the file is damaged: `{name}` has numbers from {numbers.min()} to {numbers.max()}; allowed: -1 to {most - 1}; "
+            "make it again"
+        )

@@ -441,7 +441,8 @@ class Program:
     def take(self, rows: np.ndarray) -> Program:
         """Program with some of the launches.
 
-        Processes are kept if `rows` has them in their order. Copies from the host and positions in lists are not kept.
+        The division into processes is kept if `rows` lists the launches of each process together, in the order of processes.
+        Host-to-device copies and the positions of launches in trace lists are dropped.
 
         Args:
             rows: index of each launch to take; -1 makes a launch without any information.

@@ -50,7 +50,7 @@ def write_page(page: str, path: Path) -> None:
     try:
         write_output(path, page)
     except OSError as error:
-        raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
+        raise ConfigError(f"--output: cannot write {path}: {error.strerror}; name a file in a folder that exists") from None
 
 
 def html_page(result: Result) -> str:

@@ -66,7 +66,7 @@ def write_paper(result: Result, folder: Path) -> list[Path]:
         for path in files:
             write_output(path, texts[path.name])
     except OSError as error:
-        raise ConfigError(f"--figures: cannot write into {folder}: {error.strerror}") from None
+        raise ConfigError(f"--figures: cannot write into the folder {folder}: {error.strerror}; name another folder") from None
     return [*figures, *files]
 
 

@@ -108,7 +108,10 @@ class FullRun:
         s, counter = run.ended(), run.ended().counter
         for key in ("traces", "simulator_config"):
             if run.hashes.get(key) != full.hashes.get(key):
-                raise JournalError(f"{full.path}: not a full run of the same launches on the same simulated GPU: {key} differs")
+                raise JournalError(
+                    f"{full.path}: this is not a full run of the same launches on the same simulated GPU, since {key} "
+                    "differs; name the journal of such a run"
+                )
         totals = {name: row.simulated for name, row in full.estimates().items() if is_finite(row.simulated)}
         if full.ended().skipped or counter not in totals:
             raise JournalError(

@@ -216,7 +216,9 @@ def write_ranges(run: Run, path: Path) -> int:
     """
     run.ended()
     if not run.ranges:
-        raise ConfigError(f"--ranges: {run.path} has no ranges; run with `ranges:` in the configuration")
+        raise ConfigError(
+            f"--ranges: {run.path} has no ranges (named parts of a run); run again with `ranges:` in the configuration"
+        )
     rows = (
         (part.path, part.launches, part.simulated, counter, or_none(total.estimate), or_none(total.half_width))
         for part in run.ranges.values()

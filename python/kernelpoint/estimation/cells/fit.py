@@ -197,8 +197,8 @@ class AssistedFit:
         return np.maximum(max(least, self.largest), _far(far))
 
     def outlier_size(self, least: float) -> float:
-        """Largest relative deviation from its prediction that is assumed of an undrawn launch whose group (kernel) has draws
-        (see `outlier_sizes`).
+        """Largest relative difference from its prediction that the estimate assumes for a launch that was not drawn, in a group
+        (kernel) with drawn launches. See `outlier_sizes`.
         """
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 

@@ -223,7 +223,7 @@ class CellSampling(Sampling):
 
     def errors(self, combination: Combination) -> TotalErrors:
         """Estimated total of a linear combination of counters, with its errors, at the last interim analysis (end of a round of
-        sampling). The allowance for unseen launches in a combination is no less than the sum of those of its counters.
+        sampling). The combination's allowance for unseen launches is at least the weighted sum of its counters' allowances.
 
         Args:
             combination: pairs (weight, counter).
@@ -438,8 +438,8 @@ class CellSampling(Sampling):
             for n, is_apart, (low, high) in zip(cells or (), apart or (), limits, strict=True)
         ):
             raise JournalError(
-                "the journal is of another plan: its sample sizes for a round of sampling are impossible here; name "
-                "another with `journal:`"
+                "the journal is of another plan: its sample sizes for a round of sampling are impossible with this one; "
+                "name another file with `journal:`"
             )
         self._parts.set(cells or (), apart)
 

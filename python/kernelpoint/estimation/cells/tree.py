@@ -183,9 +183,9 @@ class Cells:
         """The n leaves of the tree, in the order of their launches. The tree grows if it has fewer.
 
         Model: launches of one kernel may differ as much as kernels do, until simulated launches show otherwise. `Leaves.unlike`
-        is the probability assumed for it: 1 / (m (R + 1)), for m sampled launches of the kernel, and R kernels with two or
-        more. If R kernels show no such difference, the next one has it with a probability of about 1 / (R + 1) (rule of
-        succession); m sampled launches that agree leave 1 / m of it.
+        is the assumed probability that launches of a kernel differ that much: 1 / (m (R + 1)), where m launches of this kernel
+        are sampled, and R kernels have two or more sampled launches. If R kernels show no such difference, the next kernel has
+        it with a probability of about 1 / (R + 1) (rule of succession); m sampled launches that agree divide this by m.
         """
         if n not in self._leaves:
             self.grow(n)

@@ -94,21 +94,27 @@ class Design:
             value = getattr(self, name)
             if value is not None and len(value) != length:
                 raise ConfigError(
-                    f"design.{name} has length {len(value)}; expected {length}, for {units} launches, {strata} strata"
+                    f"design.{name} has {len(value)} values; expected {length}, for {units} launches in {strata} strata "
+                    "(groups of launches)"
                 )
         if units and (self.strata.min() < -1 or self.strata.max() >= strata):
             raise ConfigError(
-                f"design.strata has values from {self.strata.min()} to {self.strata.max()}; allowed: -1 to {strata - 1}"
+                f"design.strata (numbers of strata, which are groups of launches) has values from {self.strata.min()} to "
+                f"{self.strata.max()}; allowed: -1 to {strata - 1}"
             )
         if units and not (self.u.min() >= 0.0 and self.u.max() < 1.0):
             raise ConfigError("design.u must lie in [0, 1)")
         if self.x is not None and not np.isfinite(self.x).all():
             raise ConfigError("design.x must be finite")
         if strata and self.first_sizes.min() < 0:
-            raise ConfigError(f"design.first_sizes has {self.first_sizes.min()}; allowed: 0 or more")
+            raise ConfigError(
+                f"design.first_sizes (launches to simulate first, of each stratum) has the value {self.first_sizes.min()}; "
+                "allowed: 0 or more"
+            )
         if self.clusters is not None and strata and not 0 <= self.clusters.min() <= self.clusters.max() < units:
             raise ConfigError(
-                f"design.clusters has values from {self.clusters.min()} to {self.clusters.max()}; allowed: 0 to {units - 1}"
+                f"design.clusters (cluster of each launch) has values from {self.clusters.min()} to {self.clusters.max()}; "
+                f"allowed: 0 to {units - 1}"
             )
         for name in ("allowance", "slow_excess"):
             if not 0.0 <= (value := getattr(self, name)) < math.inf:
@@ -157,15 +163,19 @@ class Design:
         chosen = np.asarray(self.chosen)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= len(self.strata)):
             raise ConfigError(
-                f"design.chosen has launches from {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.strata) - 1}"
+                f"design.chosen (launches to simulate) has numbers from {chosen.min()} to {chosen.max()}; allowed: 0 to "
+                f"{len(self.strata) - 1}"
             )
         if len(np.unique(chosen)) != len(chosen):
-            raise ConfigError("design.chosen names a launch twice; give each once")
+            raise ConfigError("design.chosen (launches to simulate) names a launch twice; give each launch once")
         empty = np.flatnonzero(
             (self.sizes > 0) & (np.bincount(self.strata[chosen] + 1, minlength=len(self.sizes) + 1)[1:] == 0)
         )
         if len(empty):
-            raise ConfigError(f"design.chosen has no launch of stratum {empty[0]} ({len(empty)} such strata); give one of each")
+            raise ConfigError(
+                f"design.chosen (launches to simulate) has no launch of stratum {empty[0]} ({len(empty)} such strata, or "
+                "groups of launches); give at least one of each"
+            )
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

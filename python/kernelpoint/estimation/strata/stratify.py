@@ -226,7 +226,8 @@ def stratify(
     N = len(levels[0])
     if len(spreads) != len(levels):
         raise ConfigError(
-            f"spreads: got {len(spreads)} values for {len(levels)} levels; give a coefficient of variation for each"
+            f"spreads: got {len(spreads)} values for {len(levels)} levels of clusters; give one coefficient of variation for "
+            "each level"
         )
     expected = np.ones(N) if expected is None else expected
     free = np.ones(N, bool)

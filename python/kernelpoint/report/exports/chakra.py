@@ -81,14 +81,16 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
     cycles = np.array([np.nan if row.cycles is None else row.cycles for row in rows])
     if not np.isfinite(cycles).all():
         raise ConfigError(
-            f"{run.path}: this export needs the cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}, "
-            "which the run lacks"
+            f"{run.path}: this export needs the cycles of every launch, but the run has none for launch "
+            f"{int(np.flatnonzero(~np.isfinite(cycles))[0])}; run again with cycles as a counter, or without failed launches"
         )
     simulated = np.array([row.how == SIMULATED for row in rows])
     total = run.ended().counters["cycles"]
     if end != "estimate":
         if not total.is_bounded:
-            raise ConfigError(f"--end: got {end!r}, but {run.path} states no half-width of its cycles; allowed: estimate")
+            raise ConfigError(
+                f"--end: got {end!r}, but {run.path} states no half-width (error bound) of its cycles; allowed: estimate"
+            )
         shift = total.half_width * (1.0 if end == "high" else -1.0)
         cycles *= max(1.0 + shift / cycles.sum(), 0.0)
     names = [run.name_of(unit) for unit in range(len(rows))]
@@ -190,7 +192,7 @@ def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
             if not all(isinstance(time, int | float) and 0 <= time < LONGEST for time in (begin, duration)):
                 raise ProfileError(
                     f"--like: {file}: a kernel has the begin and duration {str((begin, duration))[:100]}; allowed: numbers of "
-                    "microseconds"
+                    "microseconds; export the trace again"
                 )
             about = event["args"] if isinstance(event.get("args"), dict) else {}
             order = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))

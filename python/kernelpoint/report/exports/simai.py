@@ -27,7 +27,10 @@ class Simai(Export):
             ConfigError: the run has no ranges, or no clock is known.
         """
         if not run.ranges:
-            raise ConfigError(f"{run.path}: the run has no ranges, which this export takes as modules; run with `ranges:`")
+            raise ConfigError(
+                f"{run.path}: this export writes each range (named part of a run) as a module, but the run has no ranges; set "
+                "`ranges: names` or a file of ranges in the configuration, and run again"
+            )
         microseconds = 1.0 / clock_of(run, options.clock)
         parents = {name.rpartition("/")[0] for name in run.ranges}
         times_of: dict[str, list[float]] = {}
