@@ -228,7 +228,7 @@ def test_where_most_keys_are_distinct_a_deterministic_simulator_is_sampled_too(t
 @pytest.mark.parametrize(
     ("launches", "message"),
     [
-        ([{"names": "gemm"}], r"description of launch 0: got 'names'; allowed: cost, features, key, name, shape"),
+        ([{"names": "gemm"}], r"description of launch 0: unknown field 'names'; allowed: cost, features, key, name, shape"),
         ([{"cost": 1.0}, {"cost": -1.0}], r"description of launch 1: cost is -1.0; allowed: 0 \(unknown\) to 1e\+300"),
         ([{"cost": float("nan")}], r"description of launch 0: cost is nan"),
         ([{"features": (1.0,)}, {"features": (1.0, 2.0)}], r"as many features for every launch"),

@@ -113,7 +113,7 @@ def test_ratios_and_other_counters_come_with_bounds_of_their_own():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e: e.record(400, ("cycles",), [1.0]), "result of launch 400; allowed: 0 to 399"),
+        (lambda e: e.record(400, ("cycles",), [1.0]), "result of launch 400, which is not in the plan; allowed: 0 to 399"),
         (lambda e: [e.record(0, ("cycles",), [1.0]) for _ in range(2)], "launch 0: got a second result"),
         (lambda e: e.record(0, ("cycles",), [math.nan]), "allowed: finite numbers"),
         (
@@ -139,7 +139,7 @@ def test_a_counter_that_the_host_does_not_report_is_refused_by_name():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"u": np.full(3, 0.5)}, "design.u has length 3"),
+        ({"u": np.full(3, 0.5)}, "design.u has 3 values"),
         ({"u": np.full(400, 1.0)}, r"\[0, 1\)"),
         ({"first_sizes": np.ones(2, np.int64)}, "allowed: -1 to 1"),
         ({"chosen": np.array([0])}, "has no launch of stratum"),

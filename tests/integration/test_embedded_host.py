@@ -81,7 +81,7 @@ def test_the_same_seed_gives_the_same_run_and_the_journal_says_all_of_it(bench):
     [
         ("policy: random\nerror_budget: {relative_error: 7}", "error_budget.relative_error: got 7"),
         ("policy: nosuch", "policy: got 'nosuch'; allowed: "),
-        ("policy: random\nplan: absent.kpplan", "cannot read absent.kpplan: No such file"),
+        ("policy: random\nplan: absent.kpplan", "cannot read the file absent.kpplan: No such file"),
     ],
 )
 def test_a_refused_configuration_stops_the_run_before_cycle_0_with_one_message(bench, yaml, message):

@@ -77,7 +77,7 @@ def test_a_run_that_has_not_ended_says_what_is_known_so_far(tmp_path):
     assert run.summary is None and run.content()["simulated"] == 2 and run.content()["skipped"] == 3
     assert run.estimates()["cycles"].simulated == 12.0
     assert not np.isfinite(run.estimates()["reads"].simulated)
-    with pytest.raises(JournalError, match="has not ended"):
+    with pytest.raises(JournalError, match="a run that has ended"):
         run.ended()
 
 
@@ -96,7 +96,7 @@ def test_a_population_takes_the_place_of_the_first_record(tmp_path):
 def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):
     run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
     assert run.setting("error_budget.counter") == "cycles" and run.policy == "random"
-    with pytest.raises(JournalError, match="its configuration lacks 'seed'"):
+    with pytest.raises(JournalError, match="its configuration lacks the key 'seed'"):
         run.setting("seed")
 
 
@@ -146,5 +146,5 @@ def test_estimates_of_launches_come_from_the_last_record_of_each_block(tmp_path)
 )
 def test_estimates_that_do_not_fit_the_launches_are_an_error(tmp_path, blocks):
     run = load_run(write(tmp_path / "run.kpjournal", *RECORDS, *blocks, summary(5, 2)))
-    with pytest.raises(JournalError, match="launches"):
+    with pytest.raises(JournalError, match="the journal is damaged"):
         _ = run.launch_estimates

@@ -329,5 +329,5 @@ def test_a_journal_of_a_sampled_run_is_refused(tmp_path):
 
 
 def test_a_damaged_journal_is_refused_with_its_line(tmp_path):
-    with pytest.raises(ProfileError, match=":3: the line does not have its checksum"):
+    with pytest.raises(ProfileError, match=":3: the journal is damaged in this line: the line does not have its checksum"):
         read_profile(write(tmp_path, journal([]) + '{"type":"outcome","crc32":"00000000"}\n'))

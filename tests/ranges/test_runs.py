@@ -131,7 +131,7 @@ def test_a_run_without_ranges_has_no_table_of_them(traces, tmp_path):
     kp.simulate(traces, tmp_path / "run.kpjournal", policy="random")
     done = run_command("report", str(tmp_path / "run.kpjournal"), "--ranges", str(tmp_path / "r.csv"), cwd=tmp_path)
     assert done.returncode != 0
-    assert "has no ranges; run with `ranges:`" in done.stderr
+    assert "has no ranges (named parts of a run); run again with `ranges:`" in done.stderr
 
 
 def test_kernels_of_a_run_have_totals_with_half_widths_that_add_up(journal):

@@ -86,9 +86,9 @@ def test_a_run_goes_on_to_a_tighter_budget_of_a_range(host, table):
 @pytest.mark.parametrize(
     "yaml, more, message",
     [
-        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "has no range"),
+        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "matches no range"),
         ("error_budget: [{range: decode, ipc: 2 %}]", "policy: random", "'ipc' is a ratio"),
-        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "policy: random", "states an error bound"),
+        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "policy: random", "cannot state an error"),
     ],
 )
 def test_targets_that_cannot_be_are_refused(host, table, yaml, more, message):
@@ -97,7 +97,7 @@ def test_targets_that_cannot_be_are_refused(host, table, yaml, more, message):
 
 
 def test_a_range_needs_ranges(host, tmp_path):
-    with pytest.raises(ConfigError, match="the run has no ranges"):
+    with pytest.raises(ConfigError, match="but the run has none"):
         host.open(f"policy: random\n{BUDGET}\njournal: {tmp_path / 'run.kpjournal'}")
 
 

@@ -113,7 +113,7 @@ def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, part, c
 
 def test_a_plan_is_no_selection(tmp_path):
     write_archive(tmp_path / "run.kpplan", {"version": 1, "origin": {}}, {"design_strata": np.zeros(3)})
-    with pytest.raises(PlanError, match="a plan, not a selection; name it with the key `plan:`"):
+    with pytest.raises(PlanError, match="is a plan, but a selection is needed here; name this file with `plan:`"):
         Selection.load(tmp_path / "run.kpplan")
 
 

@@ -69,7 +69,7 @@ def test_workers_are_not_asked_for_what_is_known(traces, loose, tmp_path, monkey
 
 def test_other_simulations_are_refused_before_the_first_launch(traces, loose, tmp_path):
     before, journal = str(loose["random"].path), tmp_path / "run.kpjournal"
-    with pytest.raises(ConfigError, match="are of other traces"):
+    with pytest.raises(ConfigError, match="is of other traces, or of another simulator or GPU"):
         simulate(traces, journal, "random", gpu="rtx", results_from=before)
     with pytest.raises(ConfigError, match="allowed: the journal of another run"):
         simulate(traces, before, "random", results_from=before)

@@ -64,7 +64,9 @@ class ErrorBudget:
 
     @cached_property
     def targets(self) -> dict[str, float]:
-        """Relative error of each target, by the name of its counter or ratio; the first target comes first."""
+        """Largest relative error allowed for each target, by the name of its counter or ratio, in the order of the
+        configuration.
+        """
         return {self.counter: self.relative_error, **self.further}
 
     def allowed(self, name: str) -> float:

@@ -91,8 +91,8 @@ class Results:
     def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
         if values.shape != (len(units), len(counters)):
             raise HostError(
-                f"the results of {len(units)} launches from launch {units[:1]} are an array of shape {values.shape}; give one "
-                f"value for each of {len(counters)} counters"
+                f"results of {len(units)} launches: got an array of shape {values.shape}; expected "
+                f"{(len(units), len(counters))}, one row for each launch and one value for each counter"
             )
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

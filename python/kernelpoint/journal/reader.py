@@ -21,10 +21,10 @@ def read_records(path: str | Path) -> list[Record]:
     Raises:
         JournalError: the file is missing, empty, no journal, of another version, or damaged; the message has the line.
 
-    >>> read_records("none.kpjournal")
+    >>> read_records("none.kpjournal")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.JournalError: cannot read the journal none.kpjournal: No such file or directory
+    kernelpoint.errors.JournalError: cannot read the journal none.kpjournal: No such file or directory; name the journal ...
     """
     try:
         with open_regular(path) as file:

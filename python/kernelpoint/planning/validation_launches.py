@@ -55,7 +55,8 @@ def shortest_list(config: ReplayConfig) -> int:
 @dataclass(frozen=True)
 class ValidationChain:
     """Consecutive launches, simulated one after another. The result of the last one is compared with its result from restored
-    caches, to measure the error of restoring. `chance` is the probability that this last launch is chosen first.
+    caches, to measure the error of restoring. `chance` is the probability with which the first random
+    choice of a launch to validate takes this last launch.
     """
 
     launches: range

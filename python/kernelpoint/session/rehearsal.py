@@ -219,8 +219,8 @@ def ranged(costs: Iterable[float]) -> tuple[float, float]:
 
 
 def made_up(amounts: Mapping[str, np.ndarray], strata: np.ndarray, seed: int) -> list[Results]:
-    """Synthetic results of all launches, with small and with larger prediction errors; before these, if there are other
-    counters than cycles, with no errors in them.
+    """Sets of synthetic results of all launches: one with small prediction errors, then one with larger. If there are
+    counters other than cycles, a set in which those counters have no error comes first.
 
     Args:
         amounts: expected value of each counter, float64 [N], by name.

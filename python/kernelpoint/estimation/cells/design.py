@@ -235,7 +235,9 @@ class AssistedDesign:
 
     @property
     def computed(self) -> Repeated:
-        """float64 [N] by counter: expected value of each launch, for counters whose predictions a model computes."""
+        """Predicted value of a counter for each launch, float64 [N], by the name of the counter. Only counters that a model of
+        the simulator predicts are listed, not those that were observed in another run.
+        """
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items() if not one.is_observed})
 
     @property

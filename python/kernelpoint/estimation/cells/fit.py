@@ -55,7 +55,9 @@ class CellSample:
 
     @property
     def amounts(self) -> Floats:
-        """float64 [n]: total size that each sampled launch represents; 0 if it represents itself only."""
+        """Sum of the sizes (predictions) of all launches that a sampled launch represents, itself included, float64 [n]; 0 if
+        it represents itself only.
+        """
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)
 
 
@@ -117,8 +119,8 @@ class Spread:
 
     @property
     def excess(self) -> float:
-        """Part of the squared relative error K0 above trusted_error()^2. It is charged to cells (groups of launches with
-        similar predictions) whose group (kernel) has few draws (`Leaves.unlike`).
+        """Excess of K0, the squared relative error of predictions, over trusted_error()^2, which is trusted before sampling.
+        It is added to the variance of launches whose kernel has few sampled launches (`Leaves.unlike`).
         """
         return max(self.K0 - trusted_error() ** 2, 0.0)
 

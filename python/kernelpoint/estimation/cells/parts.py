@@ -379,13 +379,14 @@ class Parts:
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust) -> TotalFit:
-        """Estimate the total of a counter. The beginning of the run uses the line of the rest, unless it is `apart`.
+        """Estimate the total of a counter, by a regression line of results on predictions. The beginning of the run has a line
+        of its own only if it is `apart`; else it uses the line of the rest of the run.
 
         Args:
             values: function from positions in `AssistedDesign.free` (the launches that are sampled by chance) to results of the
                 launches.
             known: predictions and sizes of all launches.
-            alpha: error probability of the quantile by which the estimate of the spread is chosen.
+            alpha: the spread of results about the line is estimated by its upper quantile of this error probability.
             trust: knowledge about the errors of the predictions.
         """
         moved = self._moved(values, known) if self._is_observed else 0.0
@@ -455,8 +456,9 @@ class Parts:
         return fit, replace(known, corrected=fit.corrected), draws
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
-        """float64 [F] (F launches are sampled by chance): a value of each draw (sampled launch), computed from the sample of
-        its part; 1 for undrawn launches.
+        """For each of the F launches that may be sampled by chance, a value such as a weight, float64 [F]. It is computed
+        from the sample of the part of the run (its beginning, or the rest) that has the launch; 1 for launches that were not
+        sampled.
 
         Args:
             values: function from a sample to a value of each draw.

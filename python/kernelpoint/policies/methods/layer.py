@@ -42,7 +42,9 @@ class Layer(Representatives):
         return frozenset({Need.TRACES if available.traces else Need.PROFILE})
 
     def design(self, program: Program) -> Design:
-        """Make the design: each position in a layer is a stratum, represented by one launch."""
+        """Make the design. A program repeats the layers of a network: launches at the same position in every repetition are one
+        stratum, and one of them, chosen by `place`, represents it.
+        """
         strata = numbered(equal_layers(_keys(program)))
         copies = np.bincount(strata + 1, minlength=1)
         order = np.argsort(strata, kind="stable")
