@@ -5,8 +5,9 @@
     python lab/benchmarks/simulators.py macsim MACSIM kernel_config.txt... --config params.in -o RECORD.json
 
 The sampled runs are made while the full run goes on, spread over the whole of it, so all times have one machine and one load.
-Each has an empty cache: its time includes reading the list and planning. Times are processor seconds, user and system, of the
-simulator and of all that it starts. A configuration is named by the folder of its files. A list that the record has already for
+Planning of a list is measured once: the first sampled run is made with an empty cache and again with the filled one, and the
+difference is added to the time of every run. Times are processor seconds, user and system, of the simulator and of all that it
+starts. A configuration is named by the folder of its files. A list that the record has already for
 this configuration is not run again. `docs/generated.py` makes the tables of documents from `docs/evidence/accelsim.json` and
 `docs/evidence/macsim.json`, which are such records.
 
@@ -90,12 +91,12 @@ def last_launch(output: Path, simulator: Simulator) -> int:
         return max((int(number) for number in simulator.launch.findall(file.read())), default=0)
 
 
-def sampled(command: list[str], option: str, folder: Path, budget: float, seed: int) -> dict[str, Any]:
+def sampled(command: list[str], option: str, folder: Path, cache: Path, budget: float, seed: int) -> dict[str, Any]:
     """Make one sampled run with a simulator, and return its results as a record."""
     (folder / "kernelpoint.yaml").write_text(
         f"version: 1\npolicy: kernelpoint\nerror_budget: {{relative_error: {budget}}}\nseed: {seed}\n"
     )
-    seconds = start([*command, *f"{option}kernelpoint.yaml".split()], folder, folder / "cache")()
+    seconds = start([*command, *f"{option}kernelpoint.yaml".split()], folder, cache)()
     journal = load_run(folder / "run.kpjournal")
     summary = journal.ended()
     record = {
@@ -122,23 +123,28 @@ def measure(
     command = [str(program), *simulator.words(trace_list, [file.name for file in configs])]
     runs = [(budget, seed) for budget, count in given.runs for seed in range(1, count + 1)]
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [Path(scratch) / part for part in ("full", *map(str, range(len(runs))))]
+        cache = Path(scratch) / "cache"
+        folders = [Path(scratch) / part for part in ("full", *map(str, range(len(runs))), "unplanned")]
         for folder in folders:
             shutil.copytree(configs[0].parent, folder)
             (folder / "trace_file_list").write_text(f"1\n{trace_list}\n")
         lines = trace_list.read_text().splitlines()
         launches = sum(line.startswith(("kernel", "./Kernel")) for line in lines)
         loads, records = [os.getloadavg()[0]], []
-        full = start(command, folders[0], folders[0])
+        full = start(command, folders[0], cache)
+        unplanned = sampled(command, simulator.sampling, folders[-1], cache, *runs[0])
         for number, (budget, seed) in enumerate(runs):
             while last_launch(folders[0] / "out.txt", simulator) < (launches - 1) * number / len(runs):
                 time.sleep(1.0)
-            records.append(sampled(command, simulator.sampling, folders[number + 1], budget, seed))
+            records.append(sampled(command, simulator.sampling, folders[number + 1], cache, budget, seed))
             loads.append(os.getloadavg()[0])
+        planning = max(0.0, unplanned["seconds"] - records[0]["seconds"])
+        for record in records:
+            record["seconds"] = round(record["seconds"] + planning, 2)
         seconds = full()
         loads.append(os.getloadavg()[0])
         if given.simulator == "macsim":
-            for folder, record in zip(folders[1:], records, strict=True):
+            for folder, record in zip(folders[1:-1], records, strict=True):
                 kinds = [row.verdict for row in of_macsim(folders[0], folder)]
                 record["totals"] = [kinds.count("exact"), kinds.count("yes"), len(kinds)]
         output = (folders[0] / simulator.total_file).read_text(errors="replace")
@@ -149,6 +155,7 @@ def measure(
             "latency": given.latency,
             "full_cycles": int(simulator.total.findall(output)[-1]),
             "full_seconds": round(seconds, 2),
+            "planning_seconds": round(planning, 2),
             "load": [round(min(loads), 1), round(max(loads), 1)],
             "date": date.today().isoformat(),
             "runs": records,
