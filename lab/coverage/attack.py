@@ -97,7 +97,7 @@ RANGES_OF = {
 
 
 def attack(number: int, given: str, seed: int) -> Population:
-    """The population of a number, 1 to 24; `given`: names, model, wrong or times, what is known of it beforehand."""
+    """Made-up program number 1 to 24. `given` is known of it before sampling: names, model, wrong or times."""
     kind = list(KINDS)[(number - 1) // 2]
     fixed = generator(seed, "attack", number)
     sizes = {name: int(fixed.integers(*ends)) for name, ends in (RANGES | RANGES_OF.get(kind, {})).items()}
