@@ -30,14 +30,28 @@ def public(body):
     return [node for node in defined if not node.name.startswith("_")]
 
 
-def test_every_public_definition_has_a_docstring():
+def inherits_a_docstring(name, bases, classes):
+    """True if a class of these names, or a base of one, documents a member of this name, as `inspect.getdoc` finds it."""
+    above = [node for base in bases for node in classes.get(base, ())]
+    members = [item for node in above for item in public(node.body) if item.name == name]
+    further = [ast.unparse(base) for node in above for base in node.bases]
+    return any(map(ast.get_docstring, members)) or bool(further and inherits_a_docstring(name, further, classes))
+
+
+def test_every_public_definition_has_a_docstring_or_inherits_one():
+    trees, classes = {path: tree(path) for path in PYTHON}, {}
+    for node in (node for path in PYTHON for node in ast.walk(trees[path]) if isinstance(node, ast.ClassDef)):
+        classes.setdefault(node.name, []).append(node)
     missing = []
     for path in PYTHON:
-        outer = public(tree(path).body)
-        methods = [item for node in outer if isinstance(node, ast.ClassDef) for item in public(node.body)]
-        defined = [*outer, *methods]
-        missing += [f"{place(path, node.lineno)}: {node.name}" for node in defined if ast.get_docstring(node) is None]
+        for node in public(trees[path].body):
+            bases = [ast.unparse(base) for base in getattr(node, "bases", ())]
+            methods = [item for item in public(node.body) if not inherits_a_docstring(item.name, bases, classes)]
+            defined = [node, *(methods if isinstance(node, ast.ClassDef) else ())]
+            missing += [f"{place(path, item.lineno)}: {item.name}" for item in defined if ast.get_docstring(item) is None]
     assert missing == []
+    below = ast.parse("class A:\n    def f(self):\n        'Do.'\nclass B(A):\n    def f(self): ...\n    def g(self): ...\n").body
+    assert [inherits_a_docstring(name, ["B"], {"A": below[:1], "B": below[1:]}) for name in "fg"] == [True, False]
 
 
 def names_of(node):

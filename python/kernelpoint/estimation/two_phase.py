@@ -203,9 +203,6 @@ class TwoPhaseSampling(CellSampling):
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with the errors of both samples: of the traced launches in the
-        population, and of the simulated launches among these.
-        """
         second, first = super().errors(combination), self._errors_of_first(combination)
         value, alpha, V2 = second.value, self._alpha(self.looks), second.error**2
         if self._parts.whole:

@@ -64,8 +64,6 @@ class TimeClusters(Policy):
     """
 
     class Parameters(Section):
-        """Parameters of the policy that a user may set."""
-
         epsilon: Annotated[
             float | None,
             Field(gt=0, lt=1, description="relative error that samples are sized for"),
@@ -78,7 +76,6 @@ class TimeClusters(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs of the policy: a profile with the times of the launches."""
         return frozenset({Need.PROFILE})
 
     @abstractmethod
@@ -92,7 +89,6 @@ class TimeClusters(Policy):
         """
 
     def design(self, program: Program) -> Design:
-        """Make the design: each cluster is a stratum; launches without a time are always simulated."""
         times, has_time = known_times(program, self.config.policy.name)
         budget = self.config.error_budget
         quantile = -NormalDist().inv_cdf((1 - budget.confidence) / 2)

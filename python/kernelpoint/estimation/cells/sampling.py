@@ -104,7 +104,6 @@ class CellSampling(Sampling):
         self._parts.set(np.minimum(self.cells, other.cells).tolist())
 
     def drawn(self) -> Ints:
-        """int64, ascending: indices of the drawn launches, and of the launches that are always simulated."""
         return np.unique(np.concatenate((self._free[self._parts.sample()], self._certain)))
 
     # ---- looks ------------------------------------------------------------------------------------------------------
@@ -222,12 +221,6 @@ class CellSampling(Sampling):
         return float(self._results_of(combination, units[self.results.rows[units] >= 0]).sum())
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis (end of a round of
-        sampling). The combination's allowance for unseen launches is at least the weighted sum of its counters' allowances.
-
-        Args:
-            combination: pairs (weight, counter).
-        """
         units, t = self.results.units, 0.0 if self._states else math.nan
         simulated = self._simulated(combination, units)
         if self._parts.whole:
@@ -263,12 +256,6 @@ class CellSampling(Sampling):
         self.begin_analysis(True)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Analyse the results at the end of a pass (round of sampling).
-
-        Args:
-            missing: number of drawn launches without a result; if it is above 0, no half-width is stated.
-            budget: part of the error budget that is left for sampling.
-        """
         states = not missing and budget.bound != "none"
         self.begin_analysis(states)
         stated = self._stated(budget)
@@ -342,9 +329,6 @@ class CellSampling(Sampling):
         return self._left.allowed(target)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        """Increase the numbers of cells (groups of launches with similar predictions) to what the last interim analysis (end of
-        a round of sampling) needs to meet the budget, in few steps. Returns False if every launch is drawn.
-        """
         parts, n = self._parts, self._parts.rest.n
         if parts.whole:
             return False
@@ -386,9 +370,6 @@ class CellSampling(Sampling):
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of launches in the cell (group of launches with similar predictions) of each drawn launch,
-        which the launch represents; 1 for all other launches.
-        """
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
@@ -400,9 +381,6 @@ class CellSampling(Sampling):
         return CellSampling(self.design.as_take_all(units), self.budget, self.ratios, self.ranges)
 
     def leaving_out(self, units: Ints) -> CellSampling:
-        """Copy of the sampling without results, in which the launches with the given indices cannot be drawn. Numbers of cells
-        (groups of launches with similar predictions) stay.
-        """
         other = self._anew(units)
         counts = other._parts.counts
         if self._parts.whole:
@@ -413,23 +391,12 @@ class CellSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Group (kernel) and prediction of each launch."""
         return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass (round of sampling) for the journal: the number of cells (groups of launches with similar
-        predictions) in each part of the run, and whether it is apart from the rest.
-        """
         return {"cells": self.cells, "apart": self._parts.apart}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Set the number of cells (groups of launches with similar predictions) in each part of the run for a pass (round of
-        sampling), from the journal (record from which a run can resume) instead of computing it.
-
-        Raises:
-            JournalError: a number is below that of the pass before, or above the number of launches in the part, or the state
-                has another form.
-        """
         cells, apart = state.get("cells"), state.get("apart")
         limits = list(zip(self.cells, self._parts.counts, strict=True))
         fits = all(isinstance(one, list) and len(one) == len(limits) for one in (cells, apart))
@@ -464,9 +431,6 @@ class CellSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weight, residual (result minus prediction) and standard deviation of the prediction error of each launch, float64 [N]
-        each, as in `UnitErrors`; None if the last interim analysis (end of a round of sampling) did not estimate the counter.
-        """
         weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if self._parts.whole:
             return weights, residuals, spreads

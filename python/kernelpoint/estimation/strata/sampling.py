@@ -86,9 +86,6 @@ class StrataSampling(Sampling):
 
     @property
     def thresholds(self) -> Floats:
-        """float64 [H]: threshold of each stratum. A launch is drawn if its random number is at most the threshold; -1: no
-        launch is drawn.
-        """
         last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
         if not len(self._order):
             return np.full(len(self.sizes), -1.0)
@@ -101,7 +98,6 @@ class StrataSampling(Sampling):
         return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
 
     def drawn(self) -> Ints:
-        """int64, ascending: indices of the drawn launches, and of the launches that are always simulated."""
         return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
 
     def restrict_to(self, known: NDArray[np.bool_]) -> None:
@@ -164,19 +160,10 @@ class StrataSampling(Sampling):
         return Inference(budget, self.method, self.ratios, self.counters, kinds, sample, values, exact, ranges)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Analyse the results at the end of a pass (round of sampling).
-
-        Args:
-            missing: number of drawn launches without a result; if it is above 0, no half-width is stated.
-            budget: part of the error budget that is left for sampling.
-        """
         self._last = inference = self._infer(not missing, budget)
         return inference.report(missing, None if missing else self._open_unit(inference))
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis (end of a round of
-        sampling).
-        """
         assert self._last is not None
         return self._last.errors(combination)
 
@@ -203,9 +190,6 @@ class StrataSampling(Sampling):
         return self._of(self.design, budget, ratios)
 
     def leaving_out(self, units: Ints) -> StrataSampling:
-        """Copy of the sampling without results, in which the launches with the given indices cannot be drawn. Sample sizes
-        stay.
-        """
         return self._of(self.design.as_take_all(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
@@ -219,22 +203,13 @@ class StrataSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Stratum and covariate of each launch."""
         return Frame(self.design.strata, self.design.x)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of launches that a sampled launch of each launch's stratum represents, N_h / n_h; 1 for
-        launches that are always simulated.
-        """
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
     def grow(self, left: ErrorBudget, look: Look) -> bool:
-        """Set the sample sizes of the next pass (round of sampling) by Neyman allocation over all strata.
-
-        Returns:
-            False if every launch is drawn, launches were chosen without chance, or there was no analysis yet.
-        """
         last = self._last
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
@@ -255,19 +230,9 @@ class StrataSampling(Sampling):
         return np.asarray(inside / np.maximum(self._population, 1))
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass (round of sampling) for the journal: sample size of each stratum, and the kinds of all
-        passes so far.
-        """
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Set the sample sizes of a pass (round of sampling) from the journal (record from which a run can resume), instead of
-        computing them.
-
-        Raises:
-            JournalError: the state has another form or number of strata, or a size is below the present one or above the number
-                of launches.
-        """
         try:
             sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
             fits = len(sizes) == len(self.sizes) and bool(((sizes >= self.sizes) & (sizes <= self._population)).all())
@@ -295,9 +260,6 @@ class StrataSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weight, residual (result minus prediction) and standard deviation of the prediction error of each launch, as in
-        `UnitErrors`; None before the first interim analysis (end of a round of sampling).
-        """
         if (last := self._last) is None:
             return None
         index, strata = self.counters.index(counter), np.asarray(self.design.strata)

@@ -11,5 +11,4 @@ class All(Policy):
     """Policy of the full run: every launch is simulated; totals are exact, with half-width 0."""
 
     def design(self, program: Program) -> Design:
-        """Make the design: every launch is always simulated."""
         return Design.take_all(program.u)

@@ -71,7 +71,6 @@ class Allegro(TimeClusters):
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Clusters of each kernel, and the sample size that each cluster needs by itself."""
         leaves = [
             leaf
             for number in np.unique(kernel[kernel >= 0])

@@ -42,17 +42,13 @@ class Gcl(Representatives):
     """
 
     class Parameters(Section):
-        """Parameters of the policy that a user may set."""
-
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs of the policy: traces and embeddings."""
         return frozenset({Need.TRACES, Need.EMBEDDINGS})
 
     def design(self, program: Program) -> Design:
-        """Make the sampling design: each cluster of launches is a stratum, represented by its first launch."""
         require(program, "gcl", Need.TRACES, Need.EMBEDDINGS)
         readable = np.flatnonzero(program.stream_ids >= 0)
         used, stream, launches = np.unique(program.stream_ids[readable], return_inverse=True, return_counts=True)

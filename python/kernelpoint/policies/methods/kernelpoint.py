@@ -105,9 +105,6 @@ class KernelPoint(Policy):
         return named | {Need.TRACES} | (set() if profile is not None and profile.has_times else {Need.EMBEDDINGS})
 
     def design(self, program: Program) -> Design | AssistedDesign:
-        """Make the design: strata, first sample sizes and the covariate; or, with predictions, the predictions and the groups
-        (kernels) within which they may share an error.
-        """
         if why_unassisted(self.config, program) is None and _predicts_most(program):
             return self._assisted(program, *_by_model(program))
         if _repeats_exactly(program):

@@ -30,21 +30,15 @@ class Layer(Representatives):
     """
 
     class Parameters(Section):
-        """Parameters of the policy that a user may set."""
-
         place: Annotated[
             float, Field(ge=0, le=1, description="which of the equal layers is simulated: 0 the first, 1 the last")
         ] = 0.5
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs of the policy: kernels and shapes, from traces or from a profile."""
         return frozenset({Need.TRACES if available.traces else Need.PROFILE})
 
     def design(self, program: Program) -> Design:
-        """Make the design. A program repeats the layers of a network: launches at the same position in every repetition are one
-        stratum, and one of them, chosen by `place`, represents it.
-        """
         strata = numbered(equal_layers(_keys(program)))
         copies = np.bincount(strata + 1, minlength=1)
         order = np.argsort(strata, kind="stable")

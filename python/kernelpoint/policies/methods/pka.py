@@ -72,8 +72,6 @@ class Pka(Representatives):
     """
 
     class Parameters(Section):
-        """Parameters of the policy that a user may set."""
-
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
         project: Annotated[bool, Field(description="stop a simulated launch once its IPC is stable, and project its rest")] = (
             False
@@ -96,11 +94,9 @@ class Pka(Representatives):
 
     @classmethod
     def projects(cls, config: Config) -> bool:
-        """True if the parameter `project` is set: launches stop before their end, and their rest is extrapolated."""
         return bool(cls.check_parameters(config.policy).project)
 
     def design(self, program: Program) -> Design:
-        """Make the sampling design: each cluster of launches is a stratum, represented by its first launch."""
         features, detailed = _features(program)
         clusters = self._clusters(features[detailed], _known_amounts(program, detailed))
         strata = np.full(program.size, -1, dtype=np.int64)

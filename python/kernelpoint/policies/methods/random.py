@@ -27,14 +27,11 @@ class Random(Policy):
     assumes_tail: ClassVar[bool] = True
 
     class Parameters(Section):
-        """Parameters of the policy that a user may set."""
-
         first_sample: Annotated[int, Field(ge=2, description="launches of the first pass, which give the first variance")] = (
             PILOT_SIZE
         )
 
     def design(self, program: Program) -> Design:
-        """Make the design: one stratum, and a first sample of 30 launches, or of all if there are fewer."""
         return simple_random_sample(program, self.parameters.first_sample)
 
 

@@ -85,8 +85,6 @@ class Sieve(Representatives):
     """
 
     class Parameters(Section):
-        """Parameters of the policy that a user may set."""
-
         theta: Annotated[
             float, Field(gt=0, description="coefficient of variation from which launches of a kernel are split")
         ] = THETA
@@ -101,7 +99,6 @@ class Sieve(Representatives):
         return frozenset({Need.PROFILE if is_counted else Need.TRACES})
 
     def design(self, program: Program) -> Design:
-        """Make the design: each kernel (tiers 1 and 2) or part of a kernel (tier 3) is a stratum with one representative."""
         counts = program.instructions
         if counts is None:
             raise PolicyError(

@@ -112,7 +112,6 @@ class Stem(TimeClusters):
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Clusters of launches with similar times (ROOT), and their sample sizes (STEM)."""
         leaves = clusters_of(times, kernel, z_over_eps)
         N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
         return leaves, joint_sizes(N, mean, deviation, z_over_eps)
