@@ -105,7 +105,7 @@ def test_where_all_observed_units_are_simulated_it_is_the_stratified_estimator()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     total = engine.look().estimates["cycles"]
     plain = phase_of(strata, y, 3, drawn=10).first
-    plain.results.add_many(units, ("cycles",), y[units][:, None])
+    plain.results.add(units, ("cycles",), y[units][:, None])
     other = plain.look(0, plain.budget).estimates["cycles"]
     assert (total.estimate, total.std_error) == pytest.approx((other.estimate, other.std_error))
     assert total.simulated == pytest.approx(float(y[units].sum()))

@@ -104,7 +104,7 @@ def ratio_of_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) ->
     u = permanent_random_numbers(seed, 0, len(x))
     cells, pair = CellSampling(AssistedDesign({"cycles": x}, group, u), ErrorBudget(0.01)), ("A", "B")
     units = cells.drawn()
-    cells.results.add_many(units, pair, y[units])
+    cells.results.add(units, pair, y[units])
     cells.begin_comparison(dict.fromkeys(pair, "cycles"))
     return ratio("", pair[::-1], cells.errors, 0.95)
 

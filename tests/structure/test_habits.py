@@ -50,8 +50,8 @@ def test_every_public_definition_has_a_docstring_or_inherits_one():
             defined = [node, *(methods if isinstance(node, ast.ClassDef) else ())]
             missing += [f"{place(path, item.lineno)}: {item.name}" for item in defined if ast.get_docstring(item) is None]
     assert missing == []
-    below = ast.parse("class A:\n    def f(self):\n        'Do.'\nclass B(A):\n    def f(self): ...\n    def g(self): ...\n").body
-    assert [inherits_a_docstring(name, ["B"], {"A": below[:1], "B": below[1:]}) for name in "fg"] == [True, False]
+    both = ast.parse("class A:\n    def f(self):\n        'Do.'\nclass B(A):\n    def g(self): ...\n").body
+    assert [inherits_a_docstring(name, ["B"], {"A": both[:1], "B": both[1:]}) for name in "fg"] == [True, False]
 
 
 def names_of(node):

@@ -74,7 +74,12 @@ class Engine:
         ratios: Ratios | None = None,
         ranges: RangeTargets = NO_RANGES,
     ) -> None:
-        self._begin(_sampling(design, budget, estimate, ratios, ranges))
+        if isinstance(design, AssistedDesign):
+            self._begin(CellSampling(design, budget, ratios, ranges))
+        elif isinstance(design, TwoPhaseDesign):
+            self._begin(TwoPhaseSampling(design, budget, ratios))
+        else:
+            self._begin(StrataSampling(design, budget, estimate, ratios, ranges))
 
     def _begin(self, sampling: Sampling) -> None:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
@@ -138,10 +143,6 @@ class Engine:
         """Names of the simulator's counters, in the order of the first result; empty before the first result."""
         return self.results.counters
 
-    def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
-        """Raise HostError if `record` would refuse the result; store nothing."""
-        self.results.check(*_row(unit, counters, values))
-
     def record(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
         """Store the result of one simulated launch. A result of an undrawn launch is used once the launch is drawn.
 
@@ -154,7 +155,15 @@ class Engine:
             HostError: the launch is unknown or has a result already, the counters are not those of earlier results, or a value
                 is not finite.
         """
-        self.results.add(*_row(unit, counters, values))
+        try:
+            row, names = np.asarray(values, dtype=float).reshape(1, -1), tuple(counters)
+            units = np.array([index(unit)], dtype=np.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise HostError(
+                f"launch {shown(unit)}: the simulator reported the values {shown(values)} for the counters "
+                f"{shown(counters)}; expected one finite number for each counter"
+            ) from None
+        self.results.add(units, names, row)
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
         """Store the results of many launches.
@@ -164,7 +173,7 @@ class Engine:
             counters: names of the columns of `values`.
             values: float64 [units, counters].
         """
-        self.results.add_many(units, counters, values)
+        self.results.add(units, counters, values)
 
     def take_over(self, other: Engine) -> None:
         """Copy all results and systematic errors from another engine over the same units."""
@@ -181,7 +190,7 @@ class Engine:
         other._begin(self.sampling.leaving_out(np.asarray(units, dtype=np.int64)))
         other.take_over(self)
         other.sampling.looks = self.looks
-        strata = np.asarray(self.sampling.frame.strata)
+        strata = np.asarray(self.sampling.design.labels)
         other._left_out = self._left_out | {unit: int(strata[unit]) for unit in units}
         return other
 
@@ -190,11 +199,10 @@ class Engine:
         units = self.results.units
         if not self._left_out or not len(units):
             return {}
-        frame = self.sampling.frame
-        x = frame.x
+        x = self.sampling.covariate
         covariates = {} if x is None else {unit: float(x[unit]) for unit in self._left_out}
         of_results = None if x is None else np.asarray(x, dtype=float)[units]
-        strata = np.asarray(frame.strata)[units]
+        strata = np.asarray(self.sampling.design.labels)[units]
         return values_of(self._left_out, self.counters, self.results.of(units), strata, of_results, covariates)
 
     @property
@@ -218,7 +226,10 @@ class Engine:
         Raises:
             ConfigError: the simulator does not report the counter of a target.
         """
-        self._check_targets()
+        for target in self.budget.targets:
+            if self.counters and not set(self._counters_of.get(target, (target,))) <= set(self.counters):
+                near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
+                raise ConfigError(f"error_budget.counter: the simulator does not report {target!r}{near}; allowed: {allowed}")
         missing = len(self.wanted())
         if not missing:
             self.sampling.looks += 1
@@ -246,13 +257,6 @@ class Engine:
         goes_on = whole.goes_on if whole.meets(self.budget) else ""
         return replace(stated, met=met, warnings=warnings, goes_on=goes_on)
 
-    def _check_targets(self) -> None:
-        """Raises ConfigError where a target is not among the counters of the results."""
-        for target in self.budget.targets:
-            if self.counters and not set(self._counters_of.get(target, (target,))) <= set(self.counters):
-                near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
-                raise ConfigError(f"error_budget.counter: the simulator does not report {target!r}{near}; allowed: {allowed}")
-
     def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
         """float64 [units, counters]: result of each simulated launch, and prediction of each other launch.
 
@@ -277,34 +281,7 @@ class Engine:
         missing = np.zeros(len(self.results.rows))
         for unit, values in self.nonresponse().items():
             missing[unit] = values[counter].half_width
-        return UnitErrors(*spread, missing, np.asarray(self.sampling.frame.strata))
-
-
-def _sampling(
-    design: Design | AssistedDesign | TwoPhaseDesign,
-    budget: ErrorBudget,
-    estimate: Method,
-    ratios: Ratios | None,
-    ranges: RangeTargets,
-) -> Sampling:
-    """Make the sampling for a design: cells, strata or two phases."""
-    if isinstance(design, AssistedDesign):
-        return CellSampling(design, budget, ratios, ranges)
-    if isinstance(design, TwoPhaseDesign):
-        return TwoPhaseSampling(design, budget, ratios)
-    return StrataSampling(design, budget, estimate, ratios, ranges)
-
-
-def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[Ints, tuple[str, ...], Floats]:
-    """Convert one result to arrays; raises HostError unless it consists of names and numbers."""
-    try:
-        row = np.asarray(values, dtype=float).reshape(1, -1)
-        return np.array([index(unit)], dtype=np.int64), tuple(counters), row
-    except (TypeError, ValueError, OverflowError):
-        raise HostError(
-            f"launch {shown(unit)}: the simulator reported the values {shown(values)} for the counters "
-            f"{shown(counters)}; expected one finite number for each counter"
-        ) from None
+        return UnitErrors(*spread, missing, np.asarray(self.sampling.design.labels))
 
 
 def passes(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelpoint.errors import HostError, shown
 from kernelpoint.estimation.moments import Floats, Ints
@@ -33,12 +34,22 @@ class Results:
         self._units: Ints = np.zeros(64, np.int64)  # of each row
         self._sorted: Ints = np.zeros(0, np.int64)
 
-    def check(self, units: Ints, counters: tuple[str, ...], values: Floats) -> Floats:
-        """Check results without storing them; returns the values with columns in the order of `self.counters`.
+    def add(self, units: Iterable[int], counters: Sequence[str], values: ArrayLike) -> None:
+        """Store the results of several launches; if one is refused, none is stored.
+
+        Args:
+            units: indices of the n launches.
+            counters: names of the columns of `values`.
+            values: float64 [n, counters].
 
         Raises:
-            HostError: `add` would refuse the results.
+            HostError: a launch is unknown or has a result already, the counters are not those of earlier results, or a value is
+                not finite.
         """
+        units = np.asarray(units if isinstance(units, np.ndarray) else list(units), dtype=np.int64)
+        counters, values = tuple(counters), np.asarray(values, dtype=float)
+        if values.size == len(units) * len(counters):
+            values = values.reshape(len(units), len(counters))
         if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
             outside = units[(units < 0) | (units >= len(self.rows))][0]
             raise HostError(f"got a result of launch {outside}, which is not in the plan; allowed: 0 to {len(self.rows) - 1}")
@@ -47,29 +58,23 @@ class Results:
             raise HostError(
                 f"a result of launches has the counters {shown(counters)}; give at least one counter, and each name once"
             )
-        if counters != names:
-            if sorted(counters) != sorted(names):
-                raise HostError(
-                    f"launch {units[0]}: its result has the counters {shown(counters)}, earlier results {shown(names)}; give "
-                    "the same counters for every launch"
-                )
-            values = values[:, [counters.index(name) for name in names]] if values.shape[1] == len(names) else values
-        self._refuse(units, values, names)
-        return values
-
-    def add(self, units: Ints, counters: tuple[str, ...], values: Floats) -> None:
-        """Store the results of several launches; if one is refused, none is stored.
-
-        Args:
-            units: int64 [n], indices of the launches.
-            counters: names of the columns of `values`.
-            values: float64 [n, counters].
-
-        Raises:
-            HostError: a launch is unknown or has a result already, the counters are not those of earlier results, or a value is
-                not finite.
-        """
-        values = self.check(units, counters, values)
+        if counters != names and sorted(counters) != sorted(names):
+            raise HostError(
+                f"launch {units[0]}: its result has the counters {shown(counters)}, earlier results {shown(names)}; give "
+                "the same counters for every launch"
+            )
+        if values.shape != (len(units), len(names)):
+            raise HostError(
+                f"results of {len(units)} launches: got an array of shape {values.shape}; expected "
+                f"{(len(units), len(names))}, one row for each launch and one value for each counter"
+            )
+        values = values if counters == names else values[:, [counters.index(name) for name in names]]
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise HostError(f"launch {units[bad]}: counters {names} are {values[bad].tolist()}; allowed: finite numbers")
+        twice = units[self.rows[units] >= 0]
+        if len(twice) or len(np.unique(units)) != len(units):
+            raise HostError(f"launch {twice[0] if len(twice) else units[0]}: got a second result; give one for each launch")
         if not self.counters:
             self.counters = counters
             self._table = np.zeros((64, len(counters)))
@@ -82,24 +87,6 @@ class Results:
         self._units[self.count : needed] = units
         self.rows[units] = np.arange(self.count, needed, dtype=np.int32)
         self.count = needed
-
-    def add_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """Store results as `add` does, from any iterable of launch indices and any sequence of counter names."""
-        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
-        self.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
-
-    def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
-        if values.shape != (len(units), len(counters)):
-            raise HostError(
-                f"results of {len(units)} launches: got an array of shape {values.shape}; expected "
-                f"{(len(units), len(counters))}, one row for each launch and one value for each counter"
-            )
-        if not np.isfinite(values).all():
-            bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            raise HostError(f"launch {units[bad]}: counters {counters} are {values[bad].tolist()}; allowed: finite numbers")
-        twice = units[self.rows[units] >= 0]
-        if len(twice) or len(np.unique(units)) != len(units):
-            raise HostError(f"launch {twice[0] if len(twice) else units[0]}: got a second result; give one for each launch")
 
     @property
     def units(self) -> Ints:

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.inference import Combination, TotalErrors
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads, Tree, UnitErrors, subtotals
 from kernelpoint.estimation.results import Results
+from kernelpoint.estimation.strata.design import Design
 
 Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Stratum and covariate of each of N launches.
-
-    Attributes:
-        strata: int [N], number of the launch's stratum, or of its group where every launch has a prediction; -1: always
-            simulated.
-        x: float64 [N], covariate: work of the launch, known without simulation; None: there is none.
-    """
-
-    strata: NDArray[np.integer]
-    x: Floats | None = None
 
 
 class Sampling(ABC):
@@ -47,11 +34,13 @@ class Sampling(ABC):
         ranges: targets of the budget that are totals of a part of the run.
 
     Attributes:
+        design: strata of the launches, or groups (kernels) and predictions; fixed before the first draw.
         results: results of the simulated launches.
         looks: number of interim analyses so far; one is made at the end of each pass (round of sampling).
         u: float64 [N], random number of each launch, by which launches are drawn; it never changes.
     """
 
+    design: Design | AssistedDesign
     u: Floats
 
     def __init__(self, units: int, budget: ErrorBudget, ratios: Ratios | None = None, ranges: RangeTargets = NO_RANGES) -> None:
@@ -74,8 +63,8 @@ class Sampling(ABC):
 
     @property
     @abstractmethod
-    def frame(self) -> Frame:
-        """Stratum and covariate of each launch of the population."""
+    def covariate(self) -> Floats | None:
+        """float64 [N]: work of each launch, known without simulation, or predicted; None: it is not known."""
 
     @abstractmethod
     def drawn(self) -> Ints:
@@ -164,7 +153,7 @@ class Sampling(ABC):
             whole = look.estimates[counter]
             values = np.nan_to_num(self.predict(np.arange(len(self.results.rows)), [counter])[:, 0])
             spreads = None if whole.half_width == 0.0 else self.unit_spreads(counter)
-            errors = None if spreads is None else UnitErrors(*spreads, np.zeros(len(values)), self.frame.strata)
+            errors = None if spreads is None else UnitErrors(*spreads, np.zeros(len(values)), np.asarray(self.design.labels))
             whole, has_result = whole.moved(whole.estimate, whole.computed_half_width), self.results.rows >= 0
             sampled = np.isin(np.arange(len(values)), self.drawn()) & has_result
             for name in (name for name, (of, *_) in self.ranges.of.items() if of == counter):

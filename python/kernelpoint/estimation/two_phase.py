@@ -199,7 +199,7 @@ class TwoPhaseSampling(CellSampling):
             for name in self.counters:
                 self._fit([(1.0, name)])
         units = np.flatnonzero(self._sample)
-        first.results.add_many(units, self.counters, np.maximum(self.predict(units), 0.0))
+        first.results.add(units, self.counters, np.maximum(self.predict(units), 0.0))
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def errors(self, combination: Combination) -> TotalErrors:

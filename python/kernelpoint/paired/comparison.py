@@ -173,7 +173,7 @@ def _by_cells(first: Run, second: Run) -> Comparison:
     names, drawn = _shared_counters(first, second), cells.drawn()
     pairs = {name: (f"{name} of the first run", f"{name} of the second run") for name in names}
     columns = [results_of(run, name)[drawn] for name in names for run in (first, second)]
-    cells.results.add_many(drawn, tuple(of_run for pair in pairs.values() for of_run in pair), np.column_stack(columns))
+    cells.results.add(drawn, tuple(of_run for pair in pairs.values() for of_run in pair), np.column_stack(columns))
     cells.looks = max(len(first.looks), len(second.looks))
     cells.begin_comparison({of_run: name for name, pair in pairs.items() for of_run in pair})
     confidence = min(run.ended().confidence for run in (first, second))

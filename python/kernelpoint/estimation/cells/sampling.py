@@ -23,7 +23,7 @@ from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
 from kernelpoint.estimation.quantiles import quantile
-from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
+from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 from kernelpoint.repeated import Column
 
@@ -45,11 +45,13 @@ class CellSampling(Sampling):
 
     >>> x, u = 100.0 + np.arange(1000) % 7, np.random.default_rng(0).random(1000)
     >>> cells = CellSampling(AssistedDesign({"cycles": x}, np.zeros(1000, int), u), ErrorBudget(0.01))
-    >>> cells.results.add_many(cells.drawn(), ("cycles",), 1.1 * x[cells.drawn()])
+    >>> cells.results.add(cells.drawn(), ("cycles",), 1.1 * x[cells.drawn()])
     >>> look = cells.look(0, cells.budget)
     >>> look.may_stop, look.estimates["cycles"].contains(1.1 * x.sum())
     (True, True)
     """
+
+    design: AssistedDesign
 
     def __init__(
         self,
@@ -390,8 +392,8 @@ class CellSampling(Sampling):
         return other
 
     @property
-    def frame(self) -> Frame:
-        return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
+    def covariate(self) -> Floats:
+        return self.design.means[self.design.predicted_by(self.target, self.target)]
 
     def pass_state(self) -> dict[str, Any]:
         return {"cells": self.cells, "apart": self._parts.apart}

@@ -17,7 +17,7 @@ from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
 from kernelpoint.estimation.numbering import in_order
-from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
+from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
@@ -43,6 +43,8 @@ class StrataSampling(Sampling):
     >>> StrataSampling(Design(np.zeros(3, int), np.array([2]), u), ErrorBudget(0.1)).drawn().tolist()
     [1, 2]
     """
+
+    design: Design
 
     def __init__(
         self,
@@ -202,8 +204,8 @@ class StrataSampling(Sampling):
         return other
 
     @property
-    def frame(self) -> Frame:
-        return Frame(self.design.strata, self.design.x)
+    def covariate(self) -> Floats | None:
+        return self.design.x
 
     def expansions(self, units: Ints) -> Floats:
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
