@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernelpoint.estimation import Design, Engine, ErrorBudget, stratify
 from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.strata.growth import expected_means, next_sizes
-from kernelpoint.estimation.strata.spread_over_run import LEVELS, spread_over_run
+from kernelpoint.estimation.strata.sampling import LEVELS, spread_over_run
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 

@@ -84,8 +84,7 @@ class Engine:
     def _begin(self, sampling: Sampling) -> None:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
         self.results = sampling.results
-        self._counters_of = {**self.ratios, **sampling.ranges.counters}  # of targets that are no counters
-        self.systematic = SystematicErrors(self.budget, self._counters_of)
+        self.systematic = SystematicErrors(self.budget, sampling.made_of)
         self._left_out: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._left = self.budget  # of the last look: what other errors leave for sampling
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
@@ -227,7 +226,7 @@ class Engine:
             ConfigError: the simulator does not report the counter of a target.
         """
         for target in self.budget.targets:
-            if self.counters and not set(self._counters_of.get(target, (target,))) <= set(self.counters):
+            if self.counters and not set(self.sampling.made_of.get(target, (target,))) <= set(self.counters):
                 near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
                 raise ConfigError(f"error_budget.counter: the simulator does not report {target!r}{near}; allowed: {allowed}")
         missing = len(self.wanted())

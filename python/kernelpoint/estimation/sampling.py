@@ -35,6 +35,7 @@ class Sampling(ABC):
 
     Attributes:
         design: strata of the launches, or groups (kernels) and predictions; fixed before the first draw.
+        made_of: counters of each target that is no counter itself: those of a ratio, the counter summed over a range.
         results: results of the simulated launches.
         looks: number of interim analyses so far; one is made at the end of each pass (round of sampling).
         u: float64 [N], random number of each launch, by which launches are drawn; it never changes.
@@ -45,6 +46,7 @@ class Sampling(ABC):
 
     def __init__(self, units: int, budget: ErrorBudget, ratios: Ratios | None = None, ranges: RangeTargets = NO_RANGES) -> None:
         self.budget, self.ratios, self.ranges = budget, dict(ratios or {}), ranges
+        self.made_of: Mapping[str, tuple[str, ...]] = {**self.ratios, **ranges.counters}
         self.results = Results(units)
         self.looks = 0
 
@@ -57,7 +59,7 @@ class Sampling(ABC):
         """Counter that a target of the error budget is about: the numerator of a ratio, the counter summed over a range (part
         of the run), or the target itself.
         """
-        return self.ranges.of[target][0] if target in self.ranges.of else self.ratios.get(target, (target,))[0]
+        return self.made_of.get(target, (target,))[0]
 
     # ---- units ------------------------------------------------------------------------------------------------------
 

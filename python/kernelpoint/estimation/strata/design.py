@@ -34,7 +34,7 @@ class Design:
         clusters: int [H], from 0: cluster of each stratum, whose strata share a regression line; None: one cluster.
         chosen: int array, indices of launches that represent their strata. Then nothing is drawn at random, no half-width can
             be stated, and the sample never grows. None: launches are drawn.
-        balanced: True: samples are spread evenly over the run (spread_over_run.py), and variances come from successive draws
+        balanced: True: samples are spread evenly over the run (`spread_over_run`), and variances come from successive draws
             (sampled launches).
         allowance: assumed largest relative deviation of one undrawn launch; the sample is large enough that it does not break
             the budget.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,18 +13,6 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.allocation import cheapest, neyman, sampling_factors
 from kernelpoint.estimation.strata.inference import Inference
 from kernelpoint.estimation.unseen import unseen_slow
-
-
-def draw_cost(look: Inference) -> Floats:
-    """Cost of one sampled launch in each stratum, float64 [H] > 0: mean cycles of its sampled launches, or mean of the budget's
-    counter if no cycles are reported. A stratum without draws has the mean cost of the others.
-    """
-    index = look.counters.index("cycles" if "cycles" in look.counters else look.counted)
-    mean = np.abs(Moments.of(look.sample.strata, look.values[:, index], len(look.sample.N)).mean)
-    seen = mean[mean > 0.0]
-    if not len(seen):
-        return np.ones(len(mean))
-    return np.where(look.n > 0, np.maximum(mean, seen.min()), seen.mean())
 
 
 def expected_means(look: Inference) -> Floats:
@@ -59,7 +48,7 @@ def next_sizes(look: Inference) -> tuple[Ints, Kind]:
     Returns:
         int64 [H], size of the sample of each stratum, no smaller than now; the kind.
     """
-    targets = look.each()
+    targets = [replace(look, budget=one) for one in look.budget.each()]
     unmet = [target for target in targets if not target.budgeted().meets(target.budget.relative_error)]
     sizes, kinds = zip(*map(_sizes_of_target, unmet or targets), strict=True)
     return np.maximum.reduce(sizes), "learning" if "learning" in kinds else "sized"
@@ -67,6 +56,15 @@ def next_sizes(look: Inference) -> tuple[Ints, Kind]:
 
 def _sizes_of_target(look: Inference) -> tuple[Ints, Kind]:
     """`next_sizes` for a budget with one target.
+
+    The least size of a stratum is the largest of
+
+    - 1 and the present size;
+    - a share / eps: a is the relative deviation that is assumed of an undrawn launch, `share` the stratum's share of the total,
+      eps the error budget. One undrawn launch that deviates by a does not break the budget then;
+    - if launches may be slow (`Design.slow_excess`), the size with which slow launches that the sample misses do not break the
+      budget (`unseen_slow`). A draw costs the mean cycles of its stratum's draws, or the mean of the budget's counter if no
+      cycles are reported; in a stratum without draws, the mean cost of the others.
 
     Neyman allocation over all strata jointly, as if all of a kind had one CoV. The variance allowed is (margin eps that /
     t)^2, t the quantile of the next look at the degrees of freedom expected there (Satterthwaite, with nu_0 + n_h - 1 for
@@ -76,13 +74,26 @@ def _sizes_of_target(look: Inference) -> tuple[Ints, Kind]:
     the first power that adds MIN_GROWTH_FACTOR of what is spent: with smaller steps a run reaches the last pass, which
     simulates everything.
     """
-    N, cost, estimate = look.sample.N, draw_cost(look), look.budgeted()
-    low, eps = minimum_sizes(look, cost), look.budget.relative_error
+    N, estimate, eps = look.sample.N, look.budgeted(), look.budget.relative_error
     if len(look.looks) >= constants.PASSES - 1:
         return N.copy(), "sized"
     if math.isnan(estimate.estimate) or (estimate.estimate == 0.0 and not estimate.meets(0.0)):
         return N.copy(), "sized"  # a ratio over nothing but zeros, or nothing but zeros: the spread is not known at all
-    spread, following = look.target_spread(look.budget.counter), (*look.looks, "sized")
+    payer = look.counters.index("cycles" if "cycles" in look.counters else look.counted)
+    drawn = np.abs(Moments.of(look.sample.strata, look.values[:, payer], len(N)).mean)
+    above = drawn[drawn > 0.0]
+    cost = np.where(look.n > 0, np.maximum(drawn, above.min()), above.mean()) if len(above) else np.ones(len(N))
+    share = look.shares_of_target()
+    least = np.ceil(look.outlier_allowances(look.counters.index(look.counted)) * share / eps)
+    low = np.minimum(np.maximum(least, np.maximum(look.n, 1)), N).astype(np.int64)
+    if look.sample.slow_excess:
+        alpha, missed = 1.0 - look.budget.confidence, eps / look.sample.slow_excess
+
+        def enough(n: Floats) -> bool:
+            return unseen_slow(N, np.floor(n + 1e-9).astype(np.int64), share, alpha) <= missed
+
+        low = np.floor(cheapest(N / cost, low, N, enough) + 1e-9).astype(np.int64)
+    spread, following = look.target_spread(), (*look.looks, "sized")
     mean = expected_means(look)
     allowed = eps * abs(estimate.estimate)
     if look.budget.counter in look.ranges:  # what a range states beyond t SE falls with it
@@ -107,35 +118,9 @@ def _sizes_of_target(look: Inference) -> tuple[Ints, Kind]:
     if len(look.looks) <= constants.EARLY_PASSES:
         sizes = np.minimum(wanted, np.maximum(np.where(look.n > 0, constants.MAX_GROWTH_FACTOR * look.n, 1), low))
     else:
-        least = min(constants.MIN_GROWTH_FACTOR * float(look.n @ cost), float(sized(0.0) @ cost))
-        while float(sizes @ cost) < least:
+        at_least = min(constants.MIN_GROWTH_FACTOR * float(look.n @ cost), float(sized(0.0) @ cost))
+        while float(sizes @ cost) < at_least:
             margin /= constants.SIZING_MARGIN
             sizes = wanted = sized(margin)
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
-
-
-def minimum_sizes(look: Inference, cost: Floats) -> Ints:
-    """Smallest sample size of each stratum in the next pass (round of sampling), int64 [H]. It is the largest of
-
-    - 1 and the present size;
-    - a share / eps: a is the relative deviation that is assumed of an undrawn launch, `share` the stratum's share of the total,
-      eps the error budget. One undrawn launch that deviates by a does not break the budget then;
-    - if launches may be slow (`Design.slow_excess`), the size with which slow launches that the sample misses do not break the
-      budget (`unseen_slow`).
-
-    Args:
-        look: interim analysis of the last pass.
-        cost: float64 [H], cost of simulating one more launch.
-    """
-    N, share, eps = look.sample.N, look.shares_of_target(), look.budget.relative_error
-    least = look.outlier_allowances(look.counters.index(look.counted)) * share / eps
-    low = np.minimum(np.maximum(np.ceil(least), np.maximum(look.n, 1)), N).astype(np.int64)
-    if not look.sample.slow_excess:
-        return low
-    alpha, allowed = 1.0 - look.budget.confidence, eps / look.sample.slow_excess
-
-    def enough(n: Floats) -> bool:
-        return unseen_slow(N, np.floor(n + 1e-9).astype(np.int64), share, alpha) <= allowed
-
-    return np.floor(cheapest(N / cost, low, N, enough) + 1e-9).astype(np.int64)

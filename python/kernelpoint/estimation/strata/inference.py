@@ -19,9 +19,16 @@ from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.allocation import sampling_factors
-from kernelpoint.estimation.strata.change import alone, collapsed
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
-from kernelpoint.estimation.strata.variance import SlowDraws, Spread, pooled_spread, scales, variance_and_degrees
+from kernelpoint.estimation.strata.variance import (
+    SlowDraws,
+    Spread,
+    alone,
+    collapsed,
+    pooled_spread,
+    scales,
+    variance_and_degrees,
+)
 from kernelpoint.estimation.unseen import OpenUnit, sentences, unseen_rate
 
 PAIRED_SCALE_SHARE = (
@@ -34,14 +41,12 @@ class RangePart:
     """Range (part of the run) whose total is a target of the budget.
 
     Attributes:
-        counter: name of the counter that is summed.
-        estimate: its total at the last interim analysis (end of a round of sampling); unknown before.
+        estimate: its total at the last interim analysis (end of a round of sampling).
         shares: float64 [H], share of the launches of each stratum that lie in the range.
     """
 
-    counter: str
-    estimate: Estimate = field(default_factory=lambda: Estimate.unknown("", 0.5))
-    shares: Floats = field(default_factory=lambda: np.empty(0))
+    estimate: Estimate
+    shares: Floats
 
 
 @dataclass
@@ -52,18 +57,20 @@ class Inference:
         budget: error allowed.
         method: name of the estimator of totals.
         ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
+        made_of: counters of each target that is no counter itself: those of a ratio, the counter summed over a range.
         counters: names of the columns of `values`.
         looks: kind of each pass (round of sampling) so far; empty if no half-width can be stated.
         sample: sampled launches of the strata.
         values: float64 [n, counters], results of the sampled launches.
         exact: float64 [e, counters], results of launches that are always simulated.
-        ranges: parts of the run whose totals are targets, by target.
+        ranges: parts of the run whose totals are targets, by target; set for the growth of the sample.
         paired: True if the counters are one counter in two runs over the same units, so that a combination is a change.
     """
 
     budget: ErrorBudget
     method: Method
     ratios: Mapping[str, tuple[str, str]]
+    made_of: Mapping[str, tuple[str, ...]]
     counters: tuple[str, ...]
     looks: tuple[Kind, ...]
     sample: Sample
@@ -77,11 +84,7 @@ class Inference:
         """Counter that the budget's first target is about: the numerator of a ratio, the counter summed over a range, or the
         target itself.
         """
-        return self._counters_of(self.budget.counter)[0]
-
-    def _counters_of(self, target: str) -> tuple[str, ...]:
-        """The counters that a target is made of."""
-        return (self.ranges[target].counter,) if target in self.ranges else self.ratios.get(target, (target,))
+        return self.made_of.get(self.budget.counter, (self.budget.counter,))[0]
 
     def quantile(self, degrees: float, looks: tuple[Kind, ...] | None = None) -> float:
         """Two-sided quantile of Student's t distribution for the error probability that this interim analysis (end of a round
@@ -164,8 +167,9 @@ class Inference:
     def errors(self, combination: Combination) -> TotalErrors:
         """Estimated total of a linear combination of counters, with its errors.
 
-        The change between two runs (`paired`) may be concentrated in few strata; therefore the widest of three intervals is
-        used (change.py).
+        The change between two runs (`paired`) may be concentrated in few strata, because what divides two configurations (a
+        working set that fits into one cache and not into the other) is in few of them. So two more variances are estimated
+        (`collapsed`, `alone`), and the widest of the three intervals is used.
 
         Args:
             combination: pairs (weight, counter).
@@ -266,7 +270,7 @@ class Inference:
         name = self.counters[index]
         if self._total(index) == 0.0 or (self.paired and not self.fits[index].totals.any()):
             return True
-        if any(name in self._counters_of(target) for target in self.budget.targets):
+        if any(name in self.made_of.get(target, (target,)) for target in self.budget.targets):
             return False
         _, degrees = variance_and_degrees(sampling_factors(self.sample.N, self.n), self.spreads[index])
         few = np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
@@ -274,19 +278,17 @@ class Inference:
 
     # ---- targets ----------------------------------------------------------------------------------------------------
 
-    def target_spread(self, name: str) -> Spread:
-        """Variances, inside strata, of the residuals of a target of the budget. For a range (part of the run), they are
+    def target_spread(self) -> Spread:
+        """Variances, inside strata, of the residuals of the budget's first target. For a range (part of the run), they are
         multiplied by the share of the stratum's launches in the range.
-
-        Args:
-            name: name of the target: a counter, a ratio or a range.
         """
+        name = self.budget.counter
         if name in self.ratios:
             (above, top), (below, bottom) = (
                 (counter, self._total(self.counters.index(counter))) for counter in self.ratios[name]
             )
             return self.spread([(1.0 / bottom, above), (-top / bottom**2, below)])
-        index = self.counters.index(self._counters_of(name)[0])
+        index = self.counters.index(self.counted)
         spread = self.spreads[index]
         if name not in self.ranges:
             return spread
@@ -308,34 +310,38 @@ class Inference:
         whole = float(np.abs(self.fits[index].totals).sum() + np.abs(self.exact[:, index]).sum())
         return np.asarray(self.sizes(index) / (whole or 1.0))
 
-    def each(self) -> list[Inference]:
-        """Copies of this analysis, each with a budget of one target."""
-        return [replace(self, budget=one) for one in self.budget.each()]
-
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
         """Make the record of this interim analysis (end of a round of sampling)."""
-        counters = self.counters
+        counters, warnings = self.counters, []
+        if missing:
+            warnings.append(f"{missing} sampled units have no result: no bound is stated")
+        elif empty := int(((self.n == 0) & (self.sample.N > 0)).sum()):
+            warnings.append(f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated")
         return Look(
             index=len(self.looks),
             estimates={name: self.total(name) for name in counters},
             ratios={name: self.ratio(name) for name, pair in self.ratios.items() if set(pair) <= set(counters)},
             may_stop=bool(self.looks and counters),
             assumptions=self._assumptions(),
-            warnings=self._warnings(missing),
+            warnings=warnings,
             open_unit=open_unit,
         )
 
     def _assumptions(self) -> list[str]:
         if not self.looks:
             return []
-        alone = int(((self.n == 1) & (self.sample.N > 1)).sum())
-        measured = int((self.n > 1).sum())
+        single, measured, unseen = int(((self.n == 1) & (self.sample.N > 1)).sum()), int((self.n > 1).sum()), []
+        if (found := self.budgeted_totals()) is not None:
+            name, totals, whole = found
+            draws, undrawn = np.maximum(self.n, 1), self.sample.N - self.n
+            shares = np.repeat(np.where(undrawn > 0, totals, 0.0) / draws, draws) / max(whole, 1e-300)
+            unseen = sentences(shares, int(undrawn.sum()), 1.0 - self.budget.confidence, name)
         return [
-            f"{alone} strata have one draw; their spread relative to their mean is taken from the {measured} strata with more",
+            f"{single} strata have one draw; their spread relative to their mean is taken from the {measured} strata with more",
             "relative spreads of strata are exchangeable",
-            *self._unseen(),
+            *unseen,
         ]
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
@@ -348,26 +354,6 @@ class Inference:
         index = self.counters.index(name)
         totals = np.abs(self.fits[index].totals)
         return name, totals, float(totals.sum() + np.abs(self.exact[:, index]).sum())
-
-    def _unseen(self) -> list[str]:
-        """Sentences on kinds of units that the sample may have missed."""
-        budget = self.budget
-        if (found := self.budgeted_totals()) is None:
-            return []
-        name, totals, whole = found
-        draws = np.maximum(self.n, 1)
-        undrawn = self.sample.N - self.n
-        shares = np.repeat(np.where(undrawn > 0, totals, 0.0) / draws, draws) / max(whole, 1e-300)
-        return sentences(shares, int(undrawn.sum()), 1.0 - budget.confidence, name)
-
-    def _warnings(self, missing: int) -> list[str]:
-        found = []
-        if missing:
-            found.append(f"{missing} sampled units have no result: no bound is stated")
-        empty = int(((self.n == 0) & (self.sample.N > 0)).sum())
-        if empty and not missing:
-            found.append(f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated")
-        return found
 
 
 PAIR = "first", "second"  # names of a counter in two runs
@@ -395,4 +381,4 @@ def errors_of_change(
     (2.0, True)
     """
     budget = ErrorBudget(0.5, 1.0 - alpha, PAIR[0], "none", {PAIR[1]: 0.5})
-    return Inference(budget, method, {}, PAIR, ("first",), sample, values, exact, paired=True).errors
+    return Inference(budget, method, {}, {}, PAIR, ("first",), sample, values, exact, paired=True).errors

@@ -16,14 +16,57 @@ from kernelpoint.estimation.inference import Combination, TotalErrors
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
-from kernelpoint.estimation.numbering import in_order
+from kernelpoint.estimation.numbering import in_order, rank_in
 from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
 from kernelpoint.estimation.strata.inference import Inference, RangePart
-from kernelpoint.estimation.strata.spread_over_run import spread_over_run
 from kernelpoint.estimation.unseen import OpenUnit, breaking
+
+LEVELS = 10  # a stratum is halved this often to spread its sample; one of 2^LEVELS and more is spread as finely as that
+
+
+def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
+    """Random numbers in [0, 1), float64 [N], whose n smallest values in each stratum belong to launches spread evenly over the
+    run, for every n.
+
+    Method: scrambled van der Corput sequence (Owen 1995). A launch's position in its stratum, rotated by a random amount, is a
+    fraction p. The bits of p are read in reverse, and a fair coin at each node of the binary tree decides which half comes
+    first. So the 2^k smallest numbers have one launch in each of 2^k equal sections of the stratum. Because of the rotation,
+    each launch has the same chance to be among the n smallest, and estimators stay unbiased. Coins and rotations are digits of
+    `u`.
+
+    Args:
+        u: float64 [N], independent random numbers in [0, 1) that never change.
+        strata: int [N], stratum of each launch; a launch with -1 keeps its number.
+
+    >>> u = spread_over_run(np.random.default_rng(0).random(64), np.zeros(64, int))
+    >>> bool(np.diff(np.sort(np.argsort(u)[:8])).max() < 16)
+    True
+    """
+    order = in_order(strata)[np.count_nonzero(strata < 0) :]
+    starts = np.flatnonzero(np.diff(strata[order], prepend=-1))
+    N = np.diff(starts, append=len(order))
+    turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * N).astype(np.int64)
+    start, size = np.repeat(starts, N), np.repeat(N, N)
+    place = np.arange(len(order)) - start
+    units = order[start + (place - np.repeat(turn, N)) % size]  # by stratum and turned place
+    digits = u[units]
+    depth = np.minimum(np.floor(np.log2(size)), LEVELS).astype(np.int16)  # every part of the last level has a unit
+    scale = 2.0**depth
+    part = (place / size * scale).astype(np.int16)
+    order_of_parts = np.zeros(len(units), dtype=np.int16)
+    for level in range(int(depth.max(initial=0))):
+        node = part >> np.maximum(depth - np.int16(level), 0)
+        first = np.flatnonzero((place == 0) | (np.diff(node, prepend=-1) != 0))
+        coin = np.repeat((digits[first] * 2.0 ** (level + 1)).astype(np.int16), np.diff(first, append=len(units)))
+        bit = (part >> np.maximum(depth - np.int16(level + 1), 0) ^ coin) & 1
+        order_of_parts |= np.where(level < depth, bit << level, 0)  # the first halves count least: they alternate fastest
+    in_part = rank_in(np.cumsum((place == 0) | (np.diff(part, prepend=-1) != 0)), digits)
+    spread = np.array(u, dtype=float)
+    spread[units] = (order_of_parts + scale * in_part + digits) / (scale * np.ceil(size / scale))
+    return spread
 
 
 class StrataSampling(Sampling):
@@ -151,18 +194,21 @@ class StrataSampling(Sampling):
             certain,
         )
 
-    def _infer(self, complete: bool, budget: ErrorBudget) -> Inference:
-        sample, units, certain = self._sample()
-        states_bound = self.design.chosen is None and self.budget.bound != "none" and complete
-        if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
-            states_bound = False
-        kinds = self._kinds if states_bound else ()
-        values, exact = self.results.of(units), self.results.of(certain)
-        ranges = {name: RangePart(counter) for name, (counter, *_) in self.ranges.of.items()}
-        return Inference(budget, self.method, self.ratios, self.counters, kinds, sample, values, exact, ranges)
-
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        self._last = inference = self._infer(not missing, budget)
+        sample, units, certain = self._sample()
+        states_bound = self.design.chosen is None and self.budget.bound != "none" and not missing
+        states_bound = states_bound and not bool(((sample.n == 0) & (sample.N > 0)).any())
+        self._last = inference = Inference(
+            budget,
+            self.method,
+            self.ratios,
+            self.made_of,
+            self.counters,
+            self._kinds if states_bound else (),
+            sample,
+            self.results.of(units),
+            self.results.of(certain),
+        )
         return inference.report(missing, None if missing else self._open_unit(inference))
 
     def errors(self, combination: Combination) -> TotalErrors:
@@ -182,26 +228,24 @@ class StrataSampling(Sampling):
         eps = inference.budget.relative_error
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
-    def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
-        """Copy of the sampling without results, for another budget; the present sample stays.
+    def anew(self, budget: ErrorBudget, ratios: Ratios, left_out: Ints | None = None) -> StrataSampling:
+        """Copy of the sampling without results, for another budget; the present sample stays, except launches, given by index,
+        that cannot be drawn.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.anew(ErrorBudget(0.01), {}).drawn().tolist()
         [1]
         """
-        return self._of(self.design, budget, ratios)
-
-    def leaving_out(self, units: Ints) -> StrataSampling:
-        return self._of(self.design.as_take_all(units), self.budget, self.ratios)
-
-    def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
-        """Copy of the sample over another design: same sizes, same order of draws."""
+        design = self.design if left_out is None else self.design.as_take_all(left_out)
         other = StrataSampling(design, budget, self.method, ratios, self.ranges)
         other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
         other._order = other._unit_order()
         other.sizes = np.minimum(self.sizes, other._population)
         other._kinds = self._kinds
         return other
+
+    def leaving_out(self, units: Ints) -> StrataSampling:
+        return self.anew(self.budget, self.ratios, units)
 
     @property
     def covariate(self) -> Floats | None:
@@ -215,21 +259,15 @@ class StrataSampling(Sampling):
         last = self._last
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
-        ranges = {
-            name: RangePart(self.ranges.of[name][0], one, self._shares_of_strata(self.ranges.units(name)))
-            for name, one in look.ranges.items()
-        }
-        last = replace(last, budget=left, ranges={**last.ranges, **ranges})
+        ranges, strata = {}, np.asarray(self.design.strata)
+        for name, estimate in look.ranges.items():
+            inside = np.bincount(strata[self.ranges.units(name) & (strata >= 0)], minlength=len(self._population))
+            ranges[name] = RangePart(estimate, inside / np.maximum(self._population, 1))
+        last = replace(last, budget=left, ranges=ranges)
         grown, kind = next_sizes(last)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         return True
-
-    def _shares_of_strata(self, units: NDArray[np.bool_]) -> Floats:
-        """Share of the units of each stratum that are among some, bool [N]: float64 [H]."""
-        strata = np.asarray(self.design.strata)[units]
-        inside = np.bincount(strata[strata >= 0], minlength=len(self._population))
-        return np.asarray(inside / np.maximum(self._population, 1))
 
     def pass_state(self) -> dict[str, Any]:
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
