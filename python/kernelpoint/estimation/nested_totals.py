@@ -162,13 +162,6 @@ class Tree:
             within[below] |= within[self.parents[below]]
         return np.asarray(within[self.of_unit])
 
-    @property
-    def whole_parents(self) -> NDArray[np.integer]:
-        """int [2 R]: parent of each node in the tree whose nodes are the R parts and the rest of each part. The rest of part k
-        has number R + k and parent k; it consists of the launches of part k that lie in no smaller part.
-        """
-        return np.concatenate([self.parents, np.arange(self.count)])
-
     def sums(self, values: Floats) -> Floats:
         """float64 [2 R]: sum of the launches' values (float64 [N]) over each of the R parts, then over the rest of each part
         (its launches that lie in no smaller part).
@@ -283,16 +276,30 @@ def subtotals(
         variance = tree.sums((errors.weights - 1.0) * errors.spreads**2)
         difference, synthetic = np.sqrt(np.maximum(variance, 0.0)), tree.sums(np.where(results, 0.0, errors.spreads))
         if np.isfinite(whole.half_width):
-            half = _half_widths(tree, whole, totals, results, errors, np.minimum(difference, synthetic), has_bias)
+            error = np.minimum(difference, synthetic)
+            most = max(MOST_ERRORS, quantile(1.0 - whole.confidence, whole.degrees_of_freedom))
+            half = min(whole.half_width / (whole.std_error or math.inf), most) * error
+            share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
+            half = np.maximum(half, whole.half_width * share)
+            half = np.hypot(half, np.sqrt(tree.largest_squares(np.where(results, 0.0, errors.largest), errors.strata)))
+            half += tree.sums(errors.missing)
+            half[0] = whole.half_width
         differences = tree.sums((errors.weights - 1.0) * errors.residuals)
         totals = totals + np.where(difference <= synthetic, differences, 0.0)
     for part, one in (of_samples or {}).items():
         totals[part], half[part] = one.estimate, one.half_width
     totals[0] = whole.estimate
-    totals = _added_up(tree, totals, half)[: tree.count]
+    weights = np.where(np.isfinite(half), half, 0.0) ** 2
+    weights[tree.count :][tree.leaf] = 0.0  # a leaf has no rest
+    parents = np.concatenate([tree.parents, np.arange(tree.count)])[1:]  # of all parts but the whole, and of all rests
+    inside = np.bincount(parents, weights=weights[1:], minlength=tree.count)
+    for part, below in enumerate(np.split(np.argsort(parents, kind="stable") + 1, np.cumsum(np.bincount(parents))[:-1])):
+        if len(below) > 1 and inside[part] > 0.0:  # what is inside a part adds up to it
+            totals[below] += (totals[part] - totals[below].sum()) * weights[below] / inside[part]
+    totals = totals[: tree.count]
     for part, one in (of_samples or {}).items():  # its own relative half-width: what its target is about
         half[part] *= abs(totals[part] / one.estimate) if one.estimate else 1.0
-    error, computed = (
+    of_error, computed = (
         amount / whole.half_width if whole.half_width else 0.0 for amount in (whole.std_error, whole.computed_half_width)
     )
     return [
@@ -301,45 +308,10 @@ def subtotals(
             estimate=value,
             half_width=width,
             relative_half_width=relative(width, value, 0.0) if width == width else width,
-            std_error=error * width,
+            std_error=of_error * width,
             simulated=amount,
             computed_half_width=computed * width,
             at_most=math.nan,
         )
         for value, width, amount in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
     ]
-
-
-def _half_widths(
-    tree: Tree,
-    whole: Estimate,
-    totals: Floats,
-    results: NDArray[np.bool_],
-    errors: UnitErrors,
-    error: Floats,
-    has_bias: bool,
-) -> Floats:
-    """Half-width of each part and of its rest."""
-    most = max(MOST_ERRORS, quantile(1.0 - whole.confidence, whole.degrees_of_freedom))
-    half = min(whole.half_width / (whole.std_error or math.inf), most) * error
-    share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
-    half = np.maximum(half, whole.half_width * share)
-    half = np.hypot(half, np.sqrt(tree.largest_squares(np.where(results, 0.0, errors.largest), errors.strata)))
-    half += tree.sums(errors.missing)
-    half[0] = whole.half_width
-    return half
-
-
-def _added_up(tree: Tree, totals: Floats, half: Floats) -> Floats:
-    """Adjust the totals so that the parts inside each part add up to it."""
-    parents, totals = tree.whole_parents, totals.copy()
-    weights = np.where(np.isfinite(half), half, 0.0) ** 2
-    weights[tree.count :][tree.leaf] = 0.0  # a leaf has no rest
-    inside = np.bincount(parents[1:], weights=weights[1:], minlength=tree.count)
-    place = np.argsort(parents[1:], kind="stable") + 1
-    ends = np.cumsum(np.bincount(parents[1:], minlength=tree.count))
-    for part, (start, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
-        below = place[start:end]
-        if len(below) > 1 and inside[part] > 0.0:
-            totals[below] += (totals[part] - totals[below].sum()) * weights[below] / inside[part]
-    return totals

@@ -49,27 +49,21 @@ def values_of(
     >>> value.estimate, value.half_width
     (12.0, 12.0)
     """
-    rows = {unit: _row(stratum, y, strata, x, covariates.get(unit)) for unit, stratum in left_out.items()}
-    return {
-        unit: {
+    result: dict[int, Values] = {}
+    for unit, stratum in left_out.items():
+        peers, scale, values = strata == stratum, 1.0, y
+        if stratum < 0 or not peers.any():
+            peers = np.ones(len(y), dtype=bool)
+        if x is not None and covariates.get(unit) and bool((peers & (x > 0.0)).any()):
+            peers &= x > 0.0
+            values, scale = y / np.where(x > 0.0, x, 1.0)[:, None], covariates[unit]
+        mean, most = values[peers].mean(axis=0), values[peers].max(axis=0)
+        middle, half = scale * mean, scale * np.maximum(most - mean, mean)
+        result[unit] = {
             name: Estimate.of(m, h, 0.0, math.inf, counter=name, simulated=0.0, computed_half_width=h)
             for name, m, h in zip(counters, middle.tolist(), half.tolist(), strict=True)
         }
-        for unit, (middle, half) in rows.items()
-    }
-
-
-def _row(
-    stratum: int, y: Floats, strata: NDArray[np.integer], x: Floats | None, covariate: float | None
-) -> tuple[Floats, Floats]:
-    """Middle and half-range of the possible counters of one unit, float64 [counters] each."""
-    peers = (strata == stratum) if stratum >= 0 and bool((strata == stratum).any()) else np.ones(len(y), dtype=bool)
-    scale = 1.0
-    if x is not None and covariate and bool((peers & (x > 0.0)).any()):
-        peers = peers & (x > 0.0)
-        y, scale = y / np.where(x > 0.0, x, 1.0)[:, None], covariate
-    mean, most = y[peers].mean(axis=0), y[peers].max(axis=0)
-    return scale * mean, scale * np.maximum(most - mean, mean)
+    return result
 
 
 def with_nonresponse(
@@ -91,33 +85,19 @@ def with_nonresponse(
     """
     if not values or not look.estimates:
         return look
-    estimates = _with(look.estimates, list(values.values()))
-    wider = replace(
-        look,
-        estimates=estimates,
-        ranges={name: _of_range(one, values, ranges, name) for name, one in look.ranges.items()},
-        ratios={name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()},
-    )
+    estimates = {name: reduce(add, (value[name] for value in values.values()), one) for name, one in look.estimates.items()}
+    of_ranges = {}
+    for name, one in look.ranges.items():
+        inside, counter = ranges.units(name), ranges.of[name][0]
+        of_ranges[name] = reduce(add, (value[counter] for unit, value in values.items() if inside[unit]), one)
+    quotients = {name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()}
+    wider = replace(look, estimates=estimates, ranges=of_ranges, ratios=quotients)
     total = wider.by_name[target]
     added = (total.half_width - look.by_name[target].half_width) / abs(total.estimate) if total.estimate else math.inf
-    return replace(wider, warnings=[*look.warnings, _sentence(len(values), added)])
-
-
-def _sentence(count: int, added: float) -> str:
-    wider = f"; the bound is wider by {100 * added:.3g} % for that" if math.isfinite(added) else ""
-    units = "1 launch has" if count == 1 else f"{count} launches have"
-    return f"{units} no result and may be anything from nothing to the largest of the stratum{wider}"
-
-
-def _with(estimates: Mapping[str, Estimate], values: Sequence[Values]) -> dict[str, Estimate]:
-    """Estimates with the units that have no result added."""
-    return {name: reduce(add, (value[name] for value in values), whole) for name, whole in estimates.items()}
-
-
-def _of_range(range_estimate: Estimate, values: Mapping[int, Values], ranges: RangeTargets, target: str) -> Estimate:
-    """Estimate of a range with its units that have no result added."""
-    inside, counter = ranges.units(target), ranges.of[target][0]
-    return reduce(add, (value[counter] for unit, value in values.items() if inside[unit]), range_estimate)
+    by = f"; the bound is wider by {100 * added:.3g} % for that" if math.isfinite(added) else ""
+    units = "1 launch has" if len(values) == 1 else f"{len(values)} launches have"
+    sentence = f"{units} no result and may be anything from nothing to the largest of the stratum{by}"
+    return replace(wider, warnings=[*look.warnings, sentence])
 
 
 def _ratio(ratio: Estimate, before: Values, after: Values, pair: tuple[str, str]) -> Estimate:

@@ -126,28 +126,19 @@ def replay_error(compared: Compared, confidence: float) -> Estimate:
     believed = EXPECTED_SPREAD * (1.0 if agree else compared.mean) * math.sqrt(1.0 - n / compared.drawn)
     squares = float((residuals**2).sum()) if n > 1 else error**2
     half = _half_width(squares, believed, n, confidence)
-    return Estimate.of(error, half) if agree else _pooled(compared, error, half, total, confidence)
-
-
-def _pooled(compared: Compared, error: float, half: float, total: float, confidence: float) -> Estimate:
-    """Mean replay error b and its half-width v, both shrunk to the errors that are expected beforehand."""
-    n, chances = len(compared.kept), compared.chances
+    if agree:
+        return Estimate.of(error, half)
+    chances, r = compared.chances, 1.0
+    if np.any(compared.absolute):
+        relative = (replayed - kept) / compared.absolute
+        r = min((1.0 + float((relative**2).sum())) / (1.0 + n), (MAX_CYCLES / EXPECTED_CYCLES) ** 2)
     c = (n - 1.0 - np.arange(n) + (1.0 - (np.cumsum(chances) - chances)) / chances) / n
-    r, z = _seen_spread(compared), quantile(1.0 - confidence, math.inf)
     A = r * (1.0 - n / compared.drawn) * float(((c * compared.absolute) ** 2).sum()) / total**2
-    P = (EXPECTED_ERROR * compared.mean) ** 2 + r * compared.total_variance
+    P, z = (EXPECTED_ERROR * compared.mean) ** 2 + r * compared.total_variance, quantile(1.0 - confidence, math.inf)
     if error**2 > z**2 * (A + P):
         return Estimate.of(error, half)
     f = P / (A + P)
     return Estimate.of(f * error, math.hypot(f * half, z * math.sqrt(f * A)))
-
-
-def _seen_spread(compared: Compared) -> float:
-    """Squared spread of the replay errors of the launches, divided by the expected one; 1 if none is expected."""
-    if not np.any(compared.absolute):
-        return 1.0
-    relative = (compared.replayed - compared.kept) / compared.absolute
-    return min((1.0 + float((relative**2).sum())) / (1.0 + len(relative)), (MAX_CYCLES / EXPECTED_CYCLES) ** 2)
 
 
 def _half_width(squares: float, believed: float, n: int, confidence: float) -> float:
