@@ -7,9 +7,9 @@ import pytest
 
 DESIGNS = """
 from kernelpoint.policies.conformance import make
-from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.workload import Available, Need
-for name in policy_names():
+for name in POLICIES.names():
     if Need.EMBEDDINGS not in load_policy(name).inputs(Available()):
         policy, population = make(name)
         policy.design(population)

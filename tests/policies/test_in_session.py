@@ -9,7 +9,7 @@ from workloads import synthesised
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
 from kernelpoint.estimation import AssistedDesign
-from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
 from kernelpoint.session import boundary
@@ -54,7 +54,7 @@ def run(session):
     return summary, int(cycles.sum())
 
 
-@pytest.mark.parametrize("policy", policy_names())
+@pytest.mark.parametrize("policy", POLICIES.names())
 def test_every_policy_runs_behind_the_abi(tmp_path, traces, profile, policy):
     needs_profile = Need.PROFILE in load_policy(policy).inputs(Available(traces=True))
     session = open_session(tmp_path, traces, policy, f"profile: {profile}\n" if needs_profile else "")

@@ -6,7 +6,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.planning.making import origin_of
 from kernelpoint.policies.conformance import CHECKS, make, synthetic_profile, synthetic_scan
-from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.program import Program
 
 
@@ -77,12 +77,12 @@ def test_a_plan_with_other_parameters_is_another_plan():
 
 
 def test_every_parameter_has_a_default_and_a_description():
-    for name in policy_names():
+    for name in POLICIES.names():
         for key, field in load_policy(name).Parameters.model_fields.items():
             assert field.description and not field.is_required(), f"{name}.{key}"
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", POLICIES.names())
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_every_policy_fulfils_the_contract(check, name):
     check(name)

@@ -16,7 +16,7 @@ from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.planning.making import plan_for
 from kernelpoint.policies.conformance import CHECKS, make
 from kernelpoint.policies.processes import design_of
-from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import FORMATS, STRUCTURE, WORDS
 from kernelpoint.program import Program
@@ -163,7 +163,7 @@ def test_it_is_known_while_it_is_installed_only(install):
     with pytest.raises(ConfigError, match="policy: got 'halves'; allowed: all, allegro"):
         load_policy("halves")
     install("halves", HALVES, "kernelpoint.policies", halves="Halves")
-    assert "halves" in policy_names()
+    assert "halves" in POLICIES.names()
     policy, population = make("halves", 10)
     assert np.array_equal(policy.design(population).sizes, [5, 5])
 

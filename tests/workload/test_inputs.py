@@ -8,7 +8,7 @@ from workloads import synthesised
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
-from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.progress import WorkProgress, elapsed_time
 from kernelpoint.repeated import Repeated
@@ -78,7 +78,7 @@ def test_a_missing_input_is_named(needs, available, error, message):
         check_available("stem", frozenset(needs), available)
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", POLICIES.names())
 @pytest.mark.parametrize("traces", [False, True])
 def test_a_policy_asks_for_nothing_but_inputs_that_exist(name, traces):
     for times in (None, profile(3)):

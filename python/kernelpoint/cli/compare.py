@@ -19,7 +19,7 @@ from kernelpoint.evaluation.workload import Workload, load_workload, parse_reque
 from kernelpoint.extras import require
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
-from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.progress import WorkProgress
 from kernelpoint.report.page import write_page
 from kernelpoint.report.pairs import common, pair_page, pair_table
@@ -117,7 +117,7 @@ def compare(
 
 
 def _policies(text: str) -> list[str]:
-    names = policy_names() if text == "all" else list(dict.fromkeys(name.strip() for name in text.split(",")))
+    names = POLICIES.names() if text == "all" else list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         load_policy(name)
     return names

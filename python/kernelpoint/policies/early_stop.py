@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.journal import ProjectionRecord
 
@@ -28,8 +27,8 @@ class PrincipalKernelProjection:
         t: cycles since the launch began; I: thread instructions executed.
         k: CTAs issued; c: CTAs completed; n: CTAs of the grid.
 
-    Formula: IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) at the points j of the last `window` cycles. Stop when sd(IPC) /
-    mean(IPC) < `threshold` and c >= S, S the largest number of CTAs resident at a time. The issued CTAs then run to their end,
+    Formula: IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) at the points j of the last WINDOW cycles. Stop when sd(IPC) /
+    mean(IPC) < THRESHOLD and c >= S, S the largest number of CTAs resident at a time. The issued CTAs then run to their end,
     after I_k instructions, and
 
         instructions = I_k n / k,    cycles = t + (instructions - I(t)) / mean(IPC);
@@ -47,16 +46,15 @@ class PrincipalKernelProjection:
         issued: CTAs issued at the last point.
         total: CTAs of the grid.
 
-    >>> launch = PrincipalKernelProjection(window=300)
+    >>> launch = PrincipalKernelProjection()
     >>> for i in range(20):
-    ...     if launch.stops(1000 + 100 * i, 500 * i, 8 + 2 * i, 2 * i, 100):
+    ...     if launch.stops(1000 + 1000 * i, 500 * i, 8 + 2 * i, 2 * i, 100):
     ...         break
-    >>> launch.issued, launch.project({"cycles": 1800.0, "instructions": 4000.0})["cycles"]
-    (16, 6000.0)
+    >>> launch.issued, launch.project({"cycles": 9000.0, "instructions": 4000.0})["cycles"]
+    (16, 51000.0)
     """
 
-    def __init__(self, window: int = WINDOW, threshold: float = THRESHOLD) -> None:
-        self._window, self._threshold = window, threshold
+    def __init__(self) -> None:
         self._points = array("q")  # t, I of each point
         self._resident = 0
         self._ipc = math.nan
@@ -78,24 +76,19 @@ class PrincipalKernelProjection:
         self._points.extend((cycles, instructions))
         self._resident = max(self._resident, issued - completed)
         self.issued, self.total = issued, total
-        self.is_stopped = completed >= self._resident and 0 < issued < total and self._is_stable()
-        return self.is_stopped
-
-    def _is_stable(self) -> bool:
-        points = self._last_points()
-        if len(points) < 3 or points[-1, 0] - points[0, 0] < self._window:
+        if completed < self._resident or not 0 < issued < total:
             return False
-        cycles, instructions = np.diff(points, axis=0).T
-        ipc = instructions / cycles
-        self._ipc = float(instructions.sum() / cycles.sum())
-        return bool(self._ipc > 0 and ipc.std(ddof=1) < self._threshold * ipc.mean())
-
-    def _last_points(self) -> NDArray[np.float64]:
-        """float64 [p, 2]: (t, I) of the last points, back to the first that lies `window` cycles or more before the last."""
-        begin = len(self._points) - 2
-        while begin > 0 and self._points[-2] - self._points[begin] < self._window:
+        begin = len(self._points) - 2  # of the first point that lies WINDOW cycles or more before the last
+        while begin > 0 and cycles - self._points[begin] < WINDOW:
             begin -= 2
-        return np.array(self._points[begin:], dtype=float).reshape(-1, 2)
+        points = np.array(self._points[begin:], dtype=float).reshape(-1, 2)
+        if len(points) < 3 or cycles - points[0, 0] < WINDOW:
+            return False
+        passed, executed = np.diff(points, axis=0).T
+        ipc = executed / passed
+        self._ipc = float(executed.sum() / passed.sum())
+        self.is_stopped = bool(self._ipc > 0 and ipc.std(ddof=1) < THRESHOLD * ipc.mean())
+        return self.is_stopped
 
     def project(self, counters: Mapping[str, float]) -> dict[str, float]:
         """Extrapolate the counters of a stopped launch to the whole launch.

@@ -10,15 +10,6 @@ from kernelpoint.registry import Registry
 POLICIES: Registry[Policy] = Registry("policy", Policy, "kernelpoint.policies.methods", "kernelpoint.policies")
 
 
-def policy_names() -> list[str]:
-    """Names of all policies (sampling methods), sorted, without importing any.
-
-    >>> {"all", "random"} <= set(policy_names())
-    True
-    """
-    return POLICIES.names()
-
-
 @checked
 def load_policy(choice: str | PolicyChoice) -> type[Policy]:
     """Class of a policy (sampling method), by its name or by the value of the configuration key `policy`. No other policy is
