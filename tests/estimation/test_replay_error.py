@@ -128,8 +128,9 @@ def test_errors_of_some_cycles_in_short_launches_are_covered_as_well_as_those_in
         assert np.mean([held(length) for _ in range(300)]) >= 0.88
 
 
-def test_launches_with_other_events_than_their_state_lets_expect_show_an_error_of_that_state():
+def test_launches_with_other_events_than_their_state_lets_expect_show_an_error_of_that_state(monkeypatch):
     """Half begin in another state. They take a fifth less, with three times the events: of 20 more, 5.5 are chance."""
+    monkeypatch.setattr("kernelpoint.estimation.nonsampling.replay_error.PREDICTION_ERROR", 0.0)
     predicted = np.random.default_rng(5).uniform(1000.0, 9000.0, 400)
     wrong = np.arange(400) % 2 == 1
     cycles, events = predicted * np.where(wrong, 0.8, 1.0), np.where(wrong, 30.0, 10.0)

@@ -111,7 +111,7 @@ def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads
     """One of K numbers is at most (K - 1) / sqrt(K) standard deviations off their mean; parts are shared out by variance."""
     gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
     table, _ = _native.macsim.run_cores(paths, gpu, 1 << 20, lambda done, total: None)
-    mean, spread, of_total, replayed = table.T[[0, 7, 8, 9]]
+    mean, spread, of_total, replayed = table.T[[0, 8, 9, 10]]
     assert (abs(replayed - mean) <= spread * (REPLICATIONS - 1) / REPLICATIONS**0.5 + 1e-9).all() and (replayed != mean).any()
     assert spread.max() > 0.0 and 0.0 < np.sqrt((of_total**2).sum()) <= spread.sum() * (1 + 1e-9)
     assert np.ptp(of_total[spread > 0.0] / spread[spread > 0.0]) < 1e-9
@@ -175,7 +175,7 @@ def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter
     assert 0.0 < mean.errors["cycles"].half_width < 0.4 * single.errors["cycles"].half_width
 
 
-@pytest.mark.parametrize("counter", ["mispredictions", "memory_requests"])
+@pytest.mark.parametrize("counter", ["mispredictions", "memory_requests", "llc_misses"])
 def test_launches_with_another_number_of_events_than_the_model_predicts_began_with_another_state(setup, counter):
     """All take a tenth less than predicted. That is an error of replay in the share of events that differ."""
     run = setup()

@@ -75,7 +75,7 @@ void add_cores(py::module_& part) {
     part.attr("REPLICATIONS") = replay::macsim::kReplications;
     part.attr("CORE_MODEL_VERSION") = replay::macsim::kCoreModelVersion;
     part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"), py::arg("progress"),
-             "(table, states). float64 [launches, 11], a row as replay::macsim::Prediction; nan where there is no "
+             "(table, states). float64 [launches, 12], a row as replay::macsim::Prediction; nan where there is no "
              "trace that can be read. Bytes: the states that launches begin with in the trajectory that replay takes, "
              "as `Replay` takes them. `progress` is called with the launches that are done, and with how many they "
              "will be; what it raises ends the run.");

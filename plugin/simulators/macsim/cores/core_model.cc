@@ -323,6 +323,7 @@ private:
         counts_[kL1] += instruction.line_count;
         counts_[kL1Misses] += level > 0 || meets_another;
         counts_[kMerged] += meets_another;
+        counts_[kLastLevelMisses] += level == 2;
         return instruction.action == Action::load ? timing_.load[level] : timing_.store[level];
     }
 
@@ -401,6 +402,7 @@ private:
             return true;
         }
         const bool is_near = last_level_.lines.use(code_line(warp.line * kFetchBytes));
+        counts_[kLastLevelMisses] += !is_near;
         const bool meets_half = arriving_.arrival(warp.line ^ 1, fetches_at()) != 0;  // of the last level's line
         counts_[kMerged] += meets_half;
         warp.waits_until = fetches_at() + timing_.fetch_miss[is_near ? 0 : 1];

@@ -10,7 +10,7 @@
 namespace kernelpoint::replay::macsim {
 
 // Counts of a launch. A request for a line that its core already waits for is merged with the earlier one.
-enum Count { kCycles, kMispredictions, kFetchMisses, kL1, kL1Misses, kMerged, kConstant, kCounts };
+enum Count { kCycles, kMispredictions, kFetchMisses, kL1, kL1Misses, kMerged, kConstant, kLastLevelMisses, kCounts };
 using Counts = std::array<uint64_t, kCounts>;
 
 struct CtasRun {

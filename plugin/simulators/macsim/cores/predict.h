@@ -11,7 +11,7 @@
 namespace kernelpoint::replay::macsim {
 
 // Raised whenever equal lists would give other numbers than before.
-constexpr uint32_t kCoreModelVersion = 16;
+constexpr uint32_t kCoreModelVersion = 17;
 
 // Prediction of one launch: means of its counts over the trajectories; the standard deviation of its cycles; its part
 // in the standard deviation of the list's cycles (squares add up to the variance); cycles and mispredictions in the

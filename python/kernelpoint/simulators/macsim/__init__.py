@@ -27,7 +27,7 @@ SIMULATOR = Simulator(
         _native.macsim.CORE_MODEL_VERSION,
         _native.macsim.REPLICATIONS,
         predict_cores,
-        state_events={"mispredictions": MISPREDICTIONS, "memory_requests": "requests"},
+        state_events={"mispredictions": MISPREDICTIONS, "memory_requests": "requests", "llc_misses": "last_level_misses"},
     ),
     convert=lambda source, output, level, progress: convert_to_macsim(source, output, level, progress=progress).sentences(
         output

@@ -29,6 +29,7 @@ PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 # Columns of the model's table; warps that wait for an instruction line miss it each.
 COLUMNS = (
     *("cycles", MISPREDICTIONS, "fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "constant_accesses"),
+    "last_level_misses",
     *(SPREAD, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS),
 )
 STATED = struct.Struct("<II")  # bits of the history and of a counter of each SM's branch predictor
