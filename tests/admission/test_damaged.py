@@ -82,6 +82,11 @@ def macsim(lcm="1.0", clock="1.0", second=900):
     return f"src/macsim.cc:1: Clock LCM : {lcm}\nGPU clock frequency : {clock}\n{lines}{end}"
 
 
+ROCPROF_V1 = "Index,KernelName,gpu-id,queue-id,pid,tid,grd,wgr,lds,BeginNs,EndNs\n" + "".join(
+    f"{{{i}}},gemm,0,0,{p},1,256,64,0,{b},{b + 900}\n" for i, p, b in (("i", 1, 1000), ("n", 2, 5000))
+)
+
+
 def rocprof(*rows):
     """Of end, and of work items."""
     made = enumerate(rows, 1)
@@ -295,6 +300,7 @@ FILES = {
     "no-unit-line-of-ncu.csv": (NCU + ROW.format(i=0, value="1234"), "unit of time ''"),
     "gap-ncu.csv": (ncu("ns", "1234", "1300").replace('"1","1","a"', '"9","1","a"'), "gaps: 8 of 10"),
     "gap-rocprof.csv": (rocprof((10_700, 256), (20_700, 256)).replace("4,1,2,9", "4,1,7,9"), "gaps: 5 of 7"),
+    "gap-rocprof-v1.csv": (ROCPROF_V1.format(i=0, n=5), "gaps: 4 of 6"),
     "gap-uniform.csv": (UNIFORM.format(i=7), "gaps: 6 of 8"),
     "dispatch-twice.csv": (rocprof((10_700, 256), (20_700, 256)).replace("4,1,2,9", "4,1,1,9"), "several-runs"),
     "start-lost.csv": (rocprof((10_700, 256)).replace(",10000,", ",0,"), "unknown-durations"),
@@ -393,6 +399,7 @@ FILES = {
     "second-result.csv": (STATISTICS + "bfs/x--_Z1kv--2,800\n", "several-runs"),
     "applications.csv": (STATISTICS + "nn/x--_Z1kv--1,800\n", "give the results of one"),
     "kernel-1.trace": (SOUND, "not-processed"),
+    "uid-text.txt": (output("two"), "uid-text.txt:8: kernel_launch_uid: expected a number, got 'two'"),
     "uid-zero.txt": (output(0), "allowed: 1 or more"),
     "uid-beyond.txt": (output(10**15), "missing-results"),
     "gap.csv": ("launch_index,trace,kernel_name,cycles\n0,a,k,500\n7,a,k,500\n", "missing-results"),

@@ -119,7 +119,7 @@ def predicted_parts():
 def test_a_plan_whose_origin_names_no_traces_is_refused(tmp_path, origin):
     about, arrays = parts()
     write_archive(tmp_path / "odd.kpplan", about | {"origin": origin}, arrays)
-    with pytest.raises(PlanError, match=r"the plan file is damaged: `origin\S* is .*; expected an object with (a )?text"):
+    with pytest.raises(PlanError, match=r"\(make it again\): `origin\S* is .*; expected an object with (a )?text"):
         Plan.load(tmp_path / "odd.kpplan", Program((5,)))
 
 
@@ -167,7 +167,7 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
     try:
         plan = Plan.load(path, Program((5,)))
     except PlanError as error:
-        assert "\n" not in str(error) and len(str(error)) < 600
+        assert "\n" not in str(error) and len(str(error)) < 600 and str(error).count("again") <= 1
         return
     assert isinstance(plan.design, Design) and len(plan.cluster_of_unit()) == 5
     assert [plan.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "names" in about

@@ -2,6 +2,7 @@
 
 import lzma
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -64,16 +65,13 @@ def instruction(draw, version: int, wild: bool) -> tuple[int, str]:
 def addresses(draw, mask: int, wild: bool) -> list[str]:
     lanes = bin(mask).count("1")
     contiguous = "0" not in f"{mask:b}".strip("0")
-    base = draw(st.integers(0, 2**63 - 1) if wild else st.integers(2**47, 2**48))
     mode = draw(st.sampled_from([0, 1, 2] if contiguous else [0, 2]))
-    if mode == 0:
-        listed = draw(st.lists(st.integers(0, 2**64 - 1 if wild else 2**49), min_size=lanes, max_size=lanes))
-        return ["0", *(f"0x{a:016x}" for a in listed)]
     if mode == 1:
-        return ["1", f"0x{base:x}", str(draw(SMALL))]
-    step = 2**62 if wild else 2**40
-    deltas = draw(st.lists(st.integers(-step, step), min_size=max(lanes - 1, 0), max_size=max(lanes - 1, 0)))
-    return ["2", f"0x{base:x}", *map(str, deltas)]
+        return ["1", f"0x{draw(st.integers(2**40, 2**56) if wild else st.integers(2**47, 2**48)):x}", str(draw(SMALL))]
+    listed = draw(st.lists(st.integers(0, 2**57 - 1 if wild else 2**49), min_size=lanes, max_size=lanes))
+    if mode == 0:
+        return ["0", *(f"0x{a:016x}" for a in listed)]
+    return ["2", f"0x{(listed or [0])[0]:x}", *(str(b - a) for a, b in pairwise(listed))]
 
 
 @st.composite
@@ -84,10 +82,10 @@ def bulk_copy(draw, wild: bool) -> list[str]:
     total = draw(st.integers(0, 2**18))
     words += [str(total), str(draw(st.integers(0, total)))]
     count = draw(st.sampled_from([0, 1, 2, 5, 40, 100]))
-    base = draw(st.integers(0, 2**63 - 1) if wild else st.integers(2**47, 2**48))
+    base = draw(st.integers(2**48, 2**56) if wild else st.integers(2**47, 2**48))
     if draw(st.booleans()):
         step = draw(st.integers(0, 2**40))
-        return [*words, "3", str(count), *(f"0x{(base + i * step) % 2**64:x}" for i in range(count))]
+        return [*words, "3", str(count), *(f"0x{base + i * step:x}" for i in range(count))]
     deltas = draw(st.lists(st.integers(-(2**40), 2**40), min_size=max(count - 1, 0), max_size=max(count - 1, 0)))
     return [*words, "4", f"0x{base:x}", str(count), *map(str, deltas)]
 

@@ -106,6 +106,11 @@ def test_a_profile_stands_for_a_census_where_the_tracer_is_named(tmp_path):
     assert (counted.numbers[0], counted.size) == (0, 3) and "a profile in place of the tracer's table" in said[0]
 
 
+def test_traces_that_a_simulators_output_names_are_not_read_for_a_selection(tmp_path):
+    (tmp_path / "results.csv").write_text("launch_index,trace,kernel_name,cycles\n0,kernel-1.traceg,k,500\n")
+    assert not read_census(tmp_path / "results.csv", "accelsim", QUIET).has_traces
+
+
 def test_a_census_of_another_tracer_than_was_named_is_refused(census):
     with pytest.raises(ConfigError, match="the tracer of accelsim made"):
         read_census(census, "macsim", QUIET)

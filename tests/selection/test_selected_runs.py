@@ -1,5 +1,6 @@
 """Runs over the launches that a selection traced: the estimate is of all launches."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,22 @@ def test_what_does_not_go_with_a_selection_is_refused(select, trace, host, more,
     folder, selection = select()
     with pytest.raises(error, match=message):
         Listed(host, selection.numbers - 1).open(folder / "selection.kpselect", trace(selection.numbers), more=more)
+
+
+@pytest.mark.parametrize("name", ["allowance", "slow_excess"])
+def test_a_selection_with_a_smaller_allowance_than_its_policys_is_refused(select, trace, host, name, tmp_path):
+    _, selection = select()
+    policy = {"allowance": "kernelpoint", "slow_excess": "all"}[name]
+    config = parse_config({"version": 1, "policy": policy, "error_budget": {"relative_error": 0.05}})
+    selection, _ = draw(selection.program, config, 2.0, QUIET)
+    changed = replace(selection, design=replace(selection.design, **{name: 0.1}))
+    write_output(tmp_path / "changed", changed)
+    with pytest.raises(PlanError, match=f"`{name}` is 0.1; a selection of `policy: {policy}` .* has at least 2"):
+        host.open(
+            f"policy: {policy}\nselection: {tmp_path}/changed/selection.kpselect\nerror_budget: {{relative_error: 0.05}}",
+            launch_counts=[len(selection.numbers)],
+            list_paths=[str(trace(selection.numbers))],
+        )
 
 
 def test_a_program_whose_launches_are_all_unlike_is_traced_whole_and_its_total_is_exact(census, trace, host, tmp_path):

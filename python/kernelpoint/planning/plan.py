@@ -18,7 +18,7 @@ from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseD
 from kernelpoint.journal import StrataRecord
 from kernelpoint.planning.forecast import Forecast
 from kernelpoint.program import COUNTS, Program
-from kernelpoint.program.kept import kept, with_kept
+from kernelpoint.program.kept import kept, require, with_kept
 
 FORMAT_VERSION = 12
 LEAST_ALLOWANCE, MOST_ALLOWANCE = 0.1, 27.0  # in the file of a plan: those of the policies
@@ -247,15 +247,12 @@ class Plan:
         kinds = parts.pop("kinds", None)
         program = with_kept(program, cls.columns, about, arrays)
         streams = 0 if program.contents is None else int(program.contents.stream_ids.max(initial=-1)) + 1
-        _check_arrays({**parts, "stream_map": arrays.get("stream_map")}, program.size, streams)
+        _check_parts({**parts, "stream_map": arrays.get("stream_map")}, program.size, streams)
         _check_predictions(columns, kinds, program.size)
         predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, columns, strict=True)}
         errors = {int(unit): str(why) for unit, why in about["errors"].items()}
         if not all(0 <= unit < program.size for unit in errors):
-            raise ValueError(
-                "the plan names launches beyond the end of its trace list: one of the two files was changed; make the plan "
-                "again"
-            )
+            raise ValueError("it names launches beyond the end of its trace list: one of the two files was changed")
         return cls(
             replace(program, errors=errors),
             AssistedDesign(predictions, u=program.u, **parts) if predictions else Design(u=program.u, **parts),
@@ -277,17 +274,18 @@ def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str
     return {name: value if value.ndim else value.item() for name, value in given.items()}
 
 
-# Kinds of numbers (numpy's letters) of an array, its dimensions, and of what it has one row: units, strata, streams.
+# Of each array of a plan: kinds of numbers (numpy's letters), and what it has one row for: units, strata, streams.
 _ARRAYS = {
-    "strata": ("iu", 1, "units"),
-    "groups": ("iu", 1, "units"),
-    "shapes": ("iu", 1, "units"),
-    "first_sizes": ("iu", 1, "strata"),
-    "x": ("f", 1, "units"),
-    "clusters": ("iu", 1, "strata"),
-    "chosen": ("iu", 1, None),
-    "stream_map": ("f", 2, "streams"),
+    "strata": ("iu", "units"),
+    "groups": ("iu", "units"),
+    "shapes": ("iu", "units"),
+    "first_sizes": ("iu", "strata"),
+    "x": ("f", "units"),
+    "clusters": ("iu", "strata"),
+    "chosen": ("iu", ""),
+    "stream_map": ("f", "streams"),
 }
+_SCALARS = {"balanced": bool, "allowance": float, "slow_excess": float, "latency": float, "assume": str}
 
 
 def _check_origin(origin: object) -> None:
@@ -297,76 +295,35 @@ def _check_origin(origin: object) -> None:
         return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
 
     if not isinstance(origin, dict) or not has_texts(origin, "traces"):
-        raise ValueError(
-            f"the plan file is damaged: `origin` is {shown(origin)}; expected an object with a text `traces`. Make the plan "
-            "again"
-        )
+        raise ValueError(f"`origin` is {shown(origin)}; expected an object with a text `traces`")
     if "fast_model" in origin and not has_texts(origin["fast_model"], "configuration", "config_hash"):
-        raise ValueError(
-            f"the plan file is damaged: `origin.fast_model` is {shown(origin['fast_model'])}; expected an object with texts "
-            "`configuration` and `config_hash`. Make the plan again"
-        )
+        model = shown(origin["fast_model"])
+        raise ValueError(f"`origin.fast_model` is {model}; expected an object with texts `configuration` and `config_hash`")
 
 
-def _check_arrays(parts: Mapping[str, Any], units: int, streams: int) -> None:
-    """Check types and shapes of the arrays of a plan; raises ValueError."""
-    for name, kind in (
-        ("balanced", bool),
-        ("allowance", float),
-        ("slow_excess", float),
-        ("latency", float),
-        ("assume", str),
-    ):
+def _check_parts(parts: Mapping[str, Any], units: int, streams: int) -> None:
+    """Check types, shapes and limits of the parts of a plan; raises ValueError."""
+    for name, kind in _SCALARS.items():
         if name in parts and type(parts[name]) is not kind:
-            raise ValueError(
-                f"the plan file is damaged: `{name}` is {parts[name]!r:.60}; expected a value of type {kind.__name__}. Make "
-                "the plan again"
-            )
+            raise ValueError(f"`{name}` is {parts[name]!r:.60}; expected a value of type {kind.__name__}")
     for name, least in (("allowance", LEAST_ALLOWANCE), ("slow_excess", 0.0)):
         if not least <= parts.get(name, least) <= MOST_ALLOWANCE:
-            raise ValueError(
-                f"the plan file is damaged: `{name}` is {parts[name]}; allowed: {least:g} to {MOST_ALLOWANCE:g}. Make the "
-                "plan again"
-            )
+            raise ValueError(f"`{name}` is {parts[name]}; allowed: {least:g} to {MOST_ALLOWANCE:g}")
     lengths = {"units": units, "strata": len(parts.get("first_sizes", ())), "streams": streams}
-    for name, array in parts.items():
-        if name not in _ARRAYS or array is None:
-            continue
-        kinds, dimensions, of = _ARRAYS[name]
-        if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
-            raise ValueError(
-                f"the plan file is damaged: `{name}` is an array of shape {array.shape} and type {array.dtype}, which does "
-                f"not fit the plan's sizes, {lengths}. Make the plan again"
-            )
-    groups = parts.get("groups")
-    if groups is not None and units and not -1 <= groups.min() <= groups.max() < units:
-        raise ValueError(
-            f"the plan file is damaged: `groups` has numbers from {groups.min()} to {groups.max()}; allowed: -1 to "
-            f"{units - 1}. Make the plan again"
-        )
+    for name, (kinds, of) in _ARRAYS.items():
+        if (array := parts.get(name)) is not None:
+            length = lengths.get(of, np.size(array))
+            require(name, array, kinds, (length, 2) if name == "stream_map" else (length,), units if name == "groups" else None)
 
 
 def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: int) -> None:
     """Check that predictions have one number for each kind of unit; raises ValueError."""
     count = units
     if kinds is not None:
-        if not isinstance(kinds, np.ndarray) or kinds.dtype.kind not in "iu" or kinds.shape != (units,):
-            raise ValueError(
-                f"the plan file is damaged: `kinds` is {shown(kinds)}; expected {units} whole numbers, one for each launch. "
-                "Make the plan again"
-            )
         count = len(next((prediction["values"] for prediction in predictions), ()))
-        if units and not 0 <= kinds.min() <= kinds.max() < count:
-            raise ValueError(
-                f"the plan file is damaged: `kinds` has numbers from {kinds.min()} to {kinds.max()}; allowed: 0 to "
-                f"{count - 1}. Make the plan again"
-            )
+        require("kinds", kinds, "iu", (units,), count, least=0)
     for name, values in (part for prediction in predictions for part in prediction.items() if part[0] != "is_observed"):
-        if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
-            raise ValueError(
-                f"the plan file is damaged: `{name}` of a prediction is {shown(values)}; expected {count} numbers. Make the "
-                "plan again"
-            )
+        require(f"{name} of a prediction", values, "f", (count,))
 
 
 def hash_design(design: Design | AssistedDesign) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import AssistedDesign, Bound, Design, ErrorBudget, Method
+from kernelpoint.estimation import AssistedDesign, Bound, Design, ErrorBudget, Method, constants
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need
 
@@ -86,6 +86,12 @@ class Policy(ABC):
         wanted = config.error_budget
         targets = wanted.counter, cls.bound_for(config), wanted.further
         return ErrorBudget(wanted.relative_error, wanted.confidence, *targets)
+
+    def least_allowance(self, program: Program) -> float:
+        """Least `Design.allowance` of this method's strata for a program; the file of a selection with less is refused. By
+        default that of a `Design` of which none is given.
+        """
+        return constants.OUTLIER_ALLOWANCE
 
     @classmethod
     def projects(cls, config: Config) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpoint.errors import shown
 from kernelpoint.program.contents import RECORD, Contents
 from kernelpoint.program.program import NO_SHAPE, Labels, Program
 from kernelpoint.repeated import Texts, first_of_each
@@ -48,49 +49,51 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
     """
     size = program.size
     launches: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in columns if f"launch_{name}" in arrays}
-    names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
-    labels = Labels(names, arrays["labels_shapes"])
-    if labels.shapes.shape != (len(names.numbers), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
-        raise ValueError("the file is damaged: its kernel names and launch shapes have different lengths; make it again")
-    _check("labels_names", names.numbers, len(names.numbers), len(names.distinct))
-    _check("label", launches["label"], size, len(names.numbers))
+    labels = Labels(Texts(tuple(map(str, about["names"])), arrays["labels_names"]), arrays["labels_shapes"])
+    count = len(labels.names.numbers)
+    require("labels_names", labels.names.numbers, "i", (count,), len(labels.names.distinct))
+    require("labels_shapes", labels.shapes, "i", (count, len(NO_SHAPE)))
+    require("label", launches["label"], "i", (size,), count)
     for name, column in launches.items():
-        if column.shape != (size,) or column.dtype.kind != ("i" if name in _INTEGERS else "f"):
-            raise ValueError(
-                f"the file is damaged: `{name}` is an array of shape {column.shape} and type {column.dtype}; expected one "
-                "number for each launch; make it again"
-            )
+        require(name, column, "i" if name in _INTEGERS else "f", (size,))
     contents = None
     if ("content" in launches) != ("contents_records" in arrays):
-        raise ValueError(
-            "the file is damaged: it describes the traces, but not which trace each launch has, or the reverse; make it again"
-        )
+        raise ValueError("it describes the traces, but not which trace each launch has, or the reverse")
     if "content" in launches:
         parts: dict[str, Any] = {name: arrays[f"contents_{name}"] for name in _CONTENTS}
-        count, streams = len(parts["records"]), parts["stream_ids"]
-        if parts["records"].dtype != RECORD or parts["keys"].shape != (count, 3) or parts["keys"].dtype.kind != "u":
-            raise ValueError(
-                "the file is damaged: the arrays that describe its traces have wrong lengths or types; make it again"
-            )
-        _check("content", launches["content"], size, count)
-        _check("stream_ids", streams, count, count)
+        count = len(parts["records"])
+        if parts["records"].dtype != RECORD:
+            raise ValueError(f"`contents_records` has the type {shown(parts['records'].dtype)}; expected that of this version")
+        require("contents_keys", parts["keys"], "u", (count, 3))
+        require("content", launches["content"], "i", (size,), count)
+        require("stream_ids", parts["stream_ids"], "i", (count,), count)
         first = first_of_each(launches["content"])
-        if len(first) != count or min(first.min(initial=0), first_of_each(streams).min(initial=0)) < 0:
-            raise ValueError("the file is damaged: it describes traces that no launch has; make it again")
+        if len(first) != count or min(first.min(initial=0), first_of_each(parts["stream_ids"]).min(initial=0)) < 0:
+            raise ValueError("it describes traces that no launch has")
         traces = tuple(program.traces[launch] for launch in first.tolist()) if len(program.traces) else ("",) * count
         contents = Contents(**parts, traces=traces)
     return replace(program, labels=labels, contents=contents, **launches)
 
 
-def _check(name: str, numbers: np.ndarray, size: int, most: int) -> None:
-    """ValueError where an array has another size or type, or numbers that are not -1 to below `most`."""
-    if numbers.shape != (size,) or numbers.dtype.kind != "i":
-        raise ValueError(
-            f"the file is damaged: `{name}` is an array of shape {numbers.shape} and type {numbers.dtype}; expected {size:,} "
-            "whole numbers; make it again"
-        )
-    if len(numbers) and not -1 <= numbers.min() <= numbers.max() < most:
-        raise ValueError(
-            f"the file is damaged: `{name}` has numbers from {numbers.min()} to {numbers.max()}; allowed: -1 to {most - 1}; "
-            "make it again"
-        )
+def require(name: str, array: Any, kinds: str, shape: tuple[int, ...], most: int | None = None, least: int = -1) -> None:
+    """Raise an error for an array in a file that has another type or shape, or a number outside of `least` to `most` - 1.
+
+    Args:
+        name: name of the array, for the message.
+        array: value in the file.
+        kinds: allowed kinds of numbers, as numpy's letters (`i` signed, `u` unsigned, `f` floating point).
+        shape: size of each dimension.
+        most, least: limits of the numbers; None for `most`: any number.
+
+    Raises:
+        ValueError: names the array and what is expected.
+
+    >>> require("strata", np.array([0, 2]), "iu", (2,), most=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: `strata` has numbers from 0 to 2; allowed: -1 to 1
+    """
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds or array.shape != shape:
+        raise ValueError(f"`{name}` is {shown(array)}; expected numbers (type {' or '.join(kinds)}) of shape {shape}")
+    if most is not None and array.size and not least <= array.min() <= array.max() < most:
+        raise ValueError(f"`{name}` has numbers from {array.min()} to {array.max()}; allowed: {least} to {most - 1}")

@@ -16,7 +16,7 @@ from kernelpoint.profiles import kinds_of, match
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
 from kernelpoint.program import UNKNOWN, Program
 from kernelpoint.progress import Log
-from kernelpoint.repeated import distinct_rows
+from kernelpoint.repeated import NO_TEXTS, distinct_rows
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
 
 _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
@@ -99,9 +99,9 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
 
 
 def _numbered(program: Program, tracer: str) -> Program:
-    """Program whose launches carry the numbers of a tracer."""
+    """Program whose launches carry the numbers of a tracer. Traces that an output of a simulator names are not read."""
     numbers = np.arange(program.size) + tracers()[tracer].first
-    return replace(program, counts=(program.size,), processes=(), numbers=numbers, tracer=tracer)
+    return replace(program, counts=(program.size,), processes=(), traces=NO_TEXTS, numbers=numbers, tracer=tracer)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.config import Config
-from kernelpoint.errors import ConfigError, TraceError
+from kernelpoint.errors import ConfigError, PlanError, TraceError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
+from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.planning.making import PlanInputs, check_origin
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
@@ -52,6 +53,13 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     program = replace(selection.program, seed=config.seed)
     inputs = PlanInputs.of(config, policy, program)
     check_origin(config.selection, selection.origin, inputs.origin, log)
+    least = {"allowance": policy(config).least_allowance(program), "slow_excess": 0.0 if policy.assumes_tail else SLOW_EXCESS}
+    for name, least_value in least.items():
+        if (stated := getattr(selection.strata, name)) < least_value:
+            raise PlanError(
+                f"{config.selection}: `{name}` is {stated}; a selection of `policy: {config.policy}` and `assume: "
+                f"{config.assume}` has at least {least_value}, so this file was changed; make it again"
+            )
     listed, traces = listed_launches(selection, path)
     lacking = np.setdiff1d(engine_of(selection.strata, config).drawn(), listed)
     if len(lacking):

@@ -73,12 +73,12 @@ class Selection(Plan):
         origin, traced = about["origin"], arrays["traced"]
         size = len(traced)
         if about["tracer"] not in tracers() or origin["launches"] != [size] or traced.shape != (size,):
-            raise ValueError("the selection is damaged: its launches do not fit its sample")
+            raise ValueError("its launches do not fit its sample")
         if not 1.0 <= about["spare"] < math.inf or traced.dtype != bool or about["predictions"]:
-            raise ValueError("the selection is damaged: its sample is invalid")
+            raise ValueError("its sample is invalid")
         counters = {name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])}
         if any(column.shape != (size,) for column in counters.values()):
-            raise ValueError("the selection is damaged: its counters do not fit together")
+            raise ValueError("its counters do not fit together")
         program = Program(
             (size,),
             int(origin["seed"]),
@@ -89,7 +89,7 @@ class Selection(Plan):
         )
         plan = super()._of(about, arrays, program)
         if plan.program.numbers is None or plan.program.numbers.min(initial=0) < 0:
-            raise ValueError("the selection is damaged: the tracer's numbers of launches do not fit together")
+            raise ValueError("the tracer's numbers of launches do not fit together")
         return replace(plan, traced=traced, spare=float(about["spare"]))
 
 

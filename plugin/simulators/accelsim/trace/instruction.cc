@@ -139,12 +139,16 @@ unsigned read_field(Lines& lines, const Field& field, TraceHeader& header) {
 
 }  // namespace
 
+// A real header has some 20 lines. The bound keeps a small packed file of blank lines from being read for seconds.
+constexpr uint64_t most_header_lines = 200;
+
 TraceHeader read_header_lines(Lines& lines) {
     TraceHeader header;
     unsigned seen = 0;
     if (lines.peek() == nullptr) throw TraceError(lines.path(), 0, "expected a trace, found an empty file");
     for (;; lines.consume_text()) {
-        if (lines.peek() == nullptr) lines.fail_expected("the header to end with a '#' line");
+        if (lines.peek() == nullptr || lines.number() > most_header_lines)
+            lines.fail_expected("the header to end with a '#' line, within " + std::to_string(most_header_lines) + " lines");
         const std::string_view line = lines.text();
         if (line.empty()) continue;
         if (line[0] == '#') break;
@@ -162,6 +166,8 @@ TraceHeader read_header_lines(Lines& lines) {
         if ((seen & field.bit) == 0)
             lines.fail_expected(std::string("the header line '-") + field.key + " = ' before the first '#' line");
     while (lines.peek() != nullptr && lines.text() != "#BEGIN_TB") {
+        if (lines.number() > most_header_lines)
+            lines.fail_expected("'#BEGIN_TB' within " + std::to_string(most_header_lines) + " lines");
         const std::string_view line = lines.text();
         if (!line.empty() && line[0] >= '0' && line[0] <= '9')
             lines.fail(
@@ -221,6 +227,7 @@ bool parse_immediate(const char*& p) {
 }
 
 constexpr size_t most_addresses = UINT32_MAX - 32;  // of a CTA; its operand values are as many at most
+constexpr unsigned address_bits = 57;               // of the largest virtual address space of a GPU (Hopper)
 
 int count_lanes(uint32_t mask) {
     return __builtin_popcount(mask);
@@ -231,6 +238,13 @@ bool is_contiguous(uint32_t mask) {
     if (mask == 0) return true;
     const uint32_t run = mask >> __builtin_ctz(mask);
     return (run & (run + 1)) == 0;
+}
+
+void check_addresses(const Lines& lines, const uint64_t* addresses, size_t count) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; ++i) bits |= addresses[i];
+    if (bits >> address_bits != 0)
+        lines.fail("this instruction has an address of more than " + std::to_string(address_bits) + " bits, which no GPU has");
 }
 
 // Appends the addresses one by one: the count is believed only as far as the line goes.
@@ -252,11 +266,12 @@ uint32_t parse_transfers(Lines& lines, const char*& p, std::vector<uint64_t>& ad
             lines.fail_expected("decimal delta " + std::to_string(i) + " of " + std::to_string(count - 1));
         addresses.push_back(address += static_cast<uint64_t>(step));
     }
+    check_addresses(lines, addresses.data() + addresses.size() - count, count);
     return count;
 }
 
 // Appends an address for each active lane of `instruction`, which stands at `p`, and moves `p` behind them.
-void parse_addresses(Lines& lines, const char*& p, Instruction& instruction, std::vector<uint64_t>& addresses) {
+void list_addresses(Lines& lines, const char*& p, Instruction& instruction, std::vector<uint64_t>& addresses) {
     const auto lanes = static_cast<size_t>(count_lanes(instruction.active_mask));
     const size_t first = addresses.size();
     uint32_t mode;
@@ -291,6 +306,11 @@ void parse_addresses(Lines& lines, const char*& p, Instruction& instruction, std
             lines.fail_expected("decimal delta " + std::to_string(i) + " of " + std::to_string(lanes - 1));
         lane[i] = address += static_cast<uint64_t>(step);
     }
+}
+
+void parse_addresses(Lines& lines, const char*& p, Instruction& instruction, std::vector<uint64_t>& addresses) {
+    list_addresses(lines, p, instruction, addresses);
+    check_addresses(lines, addresses.data() + instruction.first_address, instruction.address_count);
 }
 
 // The same for the last instruction of `cta`, a bulk copy.

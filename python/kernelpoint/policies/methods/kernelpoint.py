@@ -117,7 +117,6 @@ class KernelPoint(Policy):
         wanted = self.config.error_budget
         certain = ~has_work
         is_simulated = program.contents is not None or program.amounts is not None
-        allowance = ODD_SIMULATED if is_simulated else ODD_UNTRACED if program.to_trace else ODD_MEASURED
         if not is_simulated and (program.measured or program.to_trace) and self.config.assume != "repetitive":
             certain = certain | first_of_each_process(program.signature, program.offsets)
         if any(part in wanted.counter for part in COLD_COUNTERS):
@@ -130,11 +129,16 @@ class KernelPoint(Policy):
             x=np.where(has_work, expected, 0.0),
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
-            allowance=allowance[self.config.assume],
+            allowance=self.least_allowance(program),
             slow_excess=SLOW_MEASURED[self.config.assume] if program.measured and not is_simulated else 0.0,
             design_error=None if program.to_trace else MADE_FOR,  # a selection is of one budget
         )
         return strata.design(program.u, program.seed)
+
+    def least_allowance(self, program: Program) -> float:
+        """Allowance for an outlier, by what the user assumes and by what is known of the launches."""
+        is_simulated = program.contents is not None or program.amounts is not None
+        return (ODD_SIMULATED if is_simulated else ODD_UNTRACED if program.to_trace else ODD_MEASURED)[self.config.assume]
 
     def _times_predict(self, program: Program) -> bool:
         """True if a profile has times of most launches, for a budget on what goes with them."""

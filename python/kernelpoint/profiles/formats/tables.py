@@ -117,7 +117,7 @@ TABLES = (
     Table("rocprof results CSV", ("kernelname", "beginns", "endns"),
           {"name": "kernelname", "start": "beginns", "end": "endns", "order": "index", "grid": "grd", "block": "wgr",
            "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu-id", "stream": "queue-id", "process": "pid"},
-          {"beginns": "ns", "endns": "ns"}, counts_threads=True),
+          {"beginns": "ns", "endns": "ns"}, counts_threads=True, is_numbered=True),
     Table("ncu --csv", ("id", "kernel name", "metric name"), _NCU, metrics=("metric name", "metric value", "metric unit"),
           has_counters=True, is_numbered=True),
     Table("ncu --csv --page raw", ("id", "kernel name", "process id"), _NCU, has_counters=True, is_numbered=True),
@@ -174,7 +174,7 @@ class Tables(TextFormat):
         rows = _rows(reader, len(names), source, line)
         read = _Rows(builder, table, names, delimiter == ";", source)
         (read.long if table.metrics else read.wide)(rows)
-        for numbers in read.orders.values() if table.is_numbered else ():
+        for numbers in read.numbers():
             if repeated := len(numbers) - len(there := np.unique(numbers)):
                 builder.remark("several-runs", repeated, place=source)
             is_whole = "trace" in table.columns  # a simulator's results; a profiler leaves launches out if it is asked to
@@ -265,6 +265,12 @@ class _Rows:
         )
         self.untimed = 0  # launches without a time so far
         self.orders: dict[str, array[int]] = defaultdict(lambda: array("q"))  # numbers of the launches of each process
+
+    def numbers(self) -> list[list[int]]:
+        """Numbers of the launches: all together if processes share one count, else those of each process."""
+        together = [number for numbers in self.orders.values() for number in numbers]
+        share_one = together and len({*together}) == len(together)
+        return [together] if share_one else [numbers.tolist() for numbers in self.orders.values()]
 
     def _places(self, columns: str | tuple[str, ...]) -> tuple[int, ...]:
         wanted = (columns,) if isinstance(columns, str) else columns

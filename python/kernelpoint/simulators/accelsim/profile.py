@@ -10,7 +10,7 @@ from typing import TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import STRUCTURE, WORDS, TextFormat
-from kernelpoint.profiles.formats.tables import number, shape
+from kernelpoint.profiles.formats.tables import number, shape, whole_number
 from kernelpoint.program import Program, ProgramBuilder
 
 _ACCEL_SIM = re.compile(
@@ -75,7 +75,7 @@ class AccelSimOutput(TextFormat):
                 repeated += key in result  # lines of another output between those of a launch
                 result[key] = value
                 if key == "kernel_launch_uid":
-                    if (uid := int(value)) < 1:
+                    if (uid := whole_number(value, f"{source}:{last}: kernel_launch_uid")) < 1:
                         raise ProfileError(f"{source}:{last}: kernel_launch_uid: got {uid}; allowed: 1 or more")
                     repeated += uid in results
                     results[uid] = result
