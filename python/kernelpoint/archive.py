@@ -148,6 +148,11 @@ def check_seal(file: BinaryIO) -> None:
         raise ValueError("the file was damaged or changed after it was written: its checksum is wrong; take another copy")
 
 
+def damaged(what: str) -> ValueError:
+    """Error on a file that KernelPoint cannot have written so; `what` is wrong with it."""
+    return ValueError(f"the file is damaged or forged: {what}; take another copy")
+
+
 def check_directory(file: BinaryIO) -> None:
     """Raise ValueError if the directory of a zip archive is too large. The module `zipfile` would read all of it into
     memory.
@@ -155,18 +160,16 @@ def check_directory(file: BinaryIO) -> None:
     size, comment = file.seek(0, io.SEEK_END), len(_COMMENT) + SEAL_DIGITS
     end = _bytes_before(file, size - comment, 22)
     if end[:4] != b"PK\x05\x06" or end[20:] != struct.pack("<H", comment):
-        raise ValueError("the file is damaged: it does not end as a zip archive does; take another copy")
+        raise damaged("it does not end as a zip archive does")
     count, length = struct.unpack("<HL", end[10:16])
     if _bytes_before(file, size - comment - 22, 20)[:4] == b"PK\x06\x07":  # zip64
         record = _bytes_before(file, size - comment - 42, 56)
         if record[:4] != b"PK\x06\x06":
-            raise ValueError("the file is damaged: its zip64 record is not where it should be; take another copy")
+            raise damaged("its zip64 record is not where it should be")
         count, length = max(count, *struct.unpack("<2Q", record[24:40])), struct.unpack("<Q", record[40:48])[0]
     if count > MOST_MEMBERS or length > MOST_DIRECTORY:
-        raise ValueError(
-            f"the file is damaged: its zip directory has {count:,} members in {length:,} bytes; allowed: at most "
-            f"{MOST_MEMBERS:,} members in {MOST_DIRECTORY:,} bytes; take another copy"
-        )
+        allowed = f"at most {MOST_MEMBERS:,} members in {MOST_DIRECTORY:,} bytes"
+        raise damaged(f"its zip directory has {count:,} members in {length:,} bytes; allowed: {allowed}")
 
 
 def _bytes_before(file: BinaryIO, end: int, count: int) -> bytes:
@@ -204,10 +207,7 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with zipfile.ZipFile(file) as archive:
         total, most = sum(entry.file_size for entry in archive.infolist()), FREE_BYTES + MOST_RATIO * size
         if total > most:
-            raise ValueError(
-                f"the file is damaged: it states {total:,} bytes of arrays; allowed for a file of {size:,} bytes: {most:,}; "
-                "take another copy"
-            )
+            raise damaged(f"it states {total:,} bytes of arrays; allowed for a file of {size:,} bytes: {most:,}")
         for entry in archive.infolist():
             if entry.compress_type not in _METHODS:
                 raise ValueError(
@@ -215,15 +215,14 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                     "file again with KernelPoint"
                 )
             if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
-                raise ValueError(
-                    f"the file is damaged: its part {entry.filename[:80]!r} states {entry.file_size:,} bytes, more than its "
-                    "compressed data can hold; take another copy"
+                raise damaged(
+                    f"its part {entry.filename[:80]!r} states {entry.file_size:,} bytes, more than its compressed data can hold"
                 )
             with archive.open(entry) as member:
                 arrays[entry.filename.removesuffix(".npy")] = _array(member, entry.file_size)
     about = json.loads(arrays.pop(_ABOUT).tobytes())
     if not isinstance(about, dict):
-        raise ValueError("the file is damaged: its description (about.npy) is missing; take another copy")
+        raise damaged("its description (about.npy) is missing")
     return about, arrays
 
 
@@ -241,19 +240,16 @@ def _array(member: Any, size: int) -> np.ndarray:
     try:
         shape, fortran, dtype = read_header(member)
     except (SyntaxError, TokenError, ValueError, TypeError, LookupError, RecursionError):  # NumPy parses it as Python
-        raise ValueError("the file is damaged: the header of an array cannot be read; take another copy") from None
+        raise damaged("the header of an array cannot be read") from None
     expected = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or fortran or expected != size - member.tell():
-        raise ValueError(
-            f"the file is damaged: an array of shape {shape} and type {dtype} does not fit its {size - member.tell():,} "
-            "bytes; take another copy"
-        )
+        raise damaged(f"an array of shape {shape} and type {dtype} does not fit its {size - member.tell():,} bytes")
     array = np.empty(shape, dtype)
     unread = array.reshape(-1).view(np.uint8).data if expected else memoryview(b"")
     while len(unread):
         got = member.readinto(unread[:_BLOCK])
         if not got:
-            raise EOFError("the file is damaged: an array ends early; take another copy")
+            raise damaged("an array ends early")
         unread = unread[got:]
     member.read()  # up to its end, where zip's own checksum is compared
     return array

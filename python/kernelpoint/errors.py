@@ -53,6 +53,19 @@ class JournalError(KernelPointError):
     """Error: a journal (record of a run) is damaged, locked by another process, or belongs to another run."""
 
 
+def damaged_journal(place: object, what: str) -> JournalError:
+    """Error on a journal that nobody can have written so.
+
+    Args:
+        place: path of the journal, and line where it is known.
+        what: what is wrong there.
+
+    >>> str(damaged_journal("run.kpjournal:7", "it has a second result of launch 3"))
+    'run.kpjournal:7: the journal is damaged: it has a second result of launch 3; start a new run with another `journal:`'
+    """
+    return JournalError(f"{place}: the journal is damaged: {what}; start a new run with another `journal:`")
+
+
 class HostError(KernelPointError):
     """Error: the simulator called the plugin in a wrong order, or with impossible values."""
 

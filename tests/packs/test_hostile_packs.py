@@ -49,9 +49,8 @@ FILES = {
 @pytest.mark.parametrize("key", FILES)
 def test_a_pack_has_no_key_that_names_a_file_or_sets_one_aside(forged, tmp_path, key):
     pack = forged(lambda about: {**about, "config": {**about["config"], key: FILES[key]}})
-    assert (
-        f"the configuration in the pack (archive of a run) has {'the key ' if key not in ('fast_model', 'ranges') else ''}"
-        in refusal(pack, tmp_path / "sample")
+    assert f"the configuration in it has {'the key ' if key not in ('fast_model', 'ranges') else ''}" in refusal(
+        pack, tmp_path / "sample"
     )
 
 

@@ -56,7 +56,7 @@ def test_a_journal_with_a_step_that_the_run_does_not_take_is_refused_with_its_li
     place = next(i for i, line in enumerate(lines) if b'"type":"look"' in line)
     further = b'{"type":"further_validations","pass_index":0,"validations":2}'  # of a simulator that cannot replay
     (host.folder / "run.kpjournal").write_bytes(journal_of([*lines[:place], further, *lines[place:]]))
-    with pytest.raises(JournalError, match=rf"run\.kpjournal:{place + 1}: a record 'further_validations' where none can be"):
+    with pytest.raises(JournalError, match=rf"run\.kpjournal:{place + 1}: .* a record 'further_validations' where none can be"):
         host.open(TIGHT)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import JournalError
+from kernelpoint.errors import damaged_journal
 from kernelpoint.journal.records import LaunchesRecord
 
 
@@ -65,19 +65,15 @@ def estimates_of_launches(
         place = f"{path}: launches from {record.first} of process {record.process}"
         part = slice(first, first + record.count)
         if part.stop > offsets[record.process + 1]:
-            raise JournalError(
-                f"{place}: the journal is damaged: this record states {record.count} launches, more than the process (one of "
-                "the program's) has left; start a new run with another `journal:`"
+            raise damaged_journal(
+                place, f"this record states {record.count} launches, more than the process (one of the program's) has left"
             )
         cycles[part] = unpack(record.cycles, "<f8", record.count, place)
         strata[part] = unpack(record.strata, "<i4", record.count, place)
         kernel[part] = unpack(record.kernels, "<i4", record.count, place)
         seen[part] += 1
     if not (seen == 1).all() or kernel.max(initial=-1) >= kernels:
-        raise JournalError(
-            f"{path}: the journal is damaged: its records of estimates do not have each launch exactly once; start a new run "
-            "with another `journal:`"
-        )
+        raise damaged_journal(path, "its records of estimates do not have each launch exactly once")
     return LaunchEstimates(cycles, strata, kernel)
 
 
@@ -109,8 +105,5 @@ def unpack(text: str, dtype: str, count: int, place: str) -> np.ndarray:
     except (binascii.Error, ValueError, zlib.error):
         data = b""
     if len(data) != size or not (decoder.eof or not size):
-        raise JournalError(
-            f"{place}: the journal is damaged: expected {count} encoded numbers of type {dtype}, got other text; start a new "
-            "run with another `journal:`"
-        )
+        raise damaged_journal(place, f"expected {count} encoded numbers of type {dtype}, got other text")
     return np.frombuffer(data, dtype=dtype)

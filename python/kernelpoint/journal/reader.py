@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from kernelpoint.errors import JournalError, shown
+from kernelpoint.errors import JournalError, damaged_journal, shown
 from kernelpoint.files import open_regular, read_to_hole
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.records import Outcome, PopulationRecord, Record, RunRecord, SummaryRecord
@@ -54,10 +54,7 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
         try:
             records.append(record_of(loads(line)))
         except ValueError as error:
-            raise JournalError(
-                f"{name}:{number}: the journal is damaged in this line: {_complaint(error, line)}; start a new run with "
-                "another `journal:`"
-            ) from None
+            raise damaged_journal(f"{name}:{number}", _complaint(error, line)) from None
     _check(records, name)
     return records, end
 
@@ -102,37 +99,29 @@ def _check(records: Sequence[Any], name: str) -> None:
     for line, record in enumerate(records, start=1):
         place = f"{name}:{line}"
         if isinstance(record, RunRecord) != (line == 1):
-            raise JournalError(
-                f"{place}: the journal is damaged: a {record.type!r} record stands in line {line}; allowed: a run record in "
-                "line 1, and nowhere else; start a new run with another `journal:`"
+            raise damaged_journal(
+                place, f"a {record.type!r} record stands in line {line}; allowed: a run record in line 1, and nowhere else"
             )
         if isinstance(record, RunRecord | PopulationRecord):
             counts = record.launches if any(record.launches) else []
         process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
         if counts and (process >= len(counts) or launch >= max(counts[process], 1)):
-            raise JournalError(
-                f"{place}: the journal is damaged: it names launch {launch} of process {process}, which the run does not have "
-                f"(launches of each process: {counts}); start a new run with another `journal:`"
-            )
+            what = f"it names launch {launch} of process {process}, which the run does not have (the processes have {counts})"
+            raise damaged_journal(place, what)
         if isinstance(record, Outcome) and record.is_result:
             names = list(record.counters)
             counters = counters or names
             if names != counters or "cycles" not in counters:
-                raise JournalError(
-                    f"{place}: the journal is damaged: the result in this line has the counters {str(names)[:200]}, an "
-                    f"earlier one {str(counters)[:200]}; start a new run with another `journal:`"
+                raise damaged_journal(
+                    place, f"the result in this line has the counters {str(names)[:200]}, an earlier one {str(counters)[:200]}"
                 )
             if (process, launch) in seen:
-                raise JournalError(
-                    f"{place}: the journal is damaged: it has a second result of launch {launch} of process {process}; start "
-                    "a new run with another `journal:`"
-                )
+                raise damaged_journal(place, f"it has a second result of launch {launch} of process {process}")
             seen.add((process, launch))
         elif isinstance(record, SummaryRecord):
             stated = {**record.counters, **record.ratios}
             allowed = [key for key in stated if not counters or key in counters or key in record.ratios]
             if stated and record.counter not in allowed:
-                raise JournalError(
-                    f"{place}: the journal is damaged: its summary is of counter {shown(record.counter)}, which no result has "
-                    f"({shown(allowed)}); start a new run with another `journal:`"
+                raise damaged_journal(
+                    place, f"its summary is of counter {shown(record.counter)}, which no result has ({shown(allowed)})"
                 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from kernelpoint.arguments import check, checked
-from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.errors import ConfigError, JournalError, damaged_journal, shown
 from kernelpoint.estimate import Estimate
 from kernelpoint.extras import needs_extra
 from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
@@ -110,10 +110,7 @@ class Run:
         value: Any = self.header.config
         for part in key.split("."):
             if not isinstance(value, dict) or part not in value:
-                raise JournalError(
-                    f"{self.path}:1: the journal is damaged: its configuration lacks the key {shown(key)}; start a new run "
-                    "with another `journal:`"
-                )
+                raise damaged_journal(f"{self.path}:1", f"its configuration lacks the key {shown(key)}")
             value = value[part]
         return value
 
@@ -291,9 +288,6 @@ def load_run(path: str | Path) -> Run:
     if (summary := run.summary) is not None:
         launches, simulated = sum(run.launches), sum(not result.copied for result in run.results.values())
         if simulated != summary.simulated or summary.simulated + summary.skipped != launches:
-            raise JournalError(
-                f"{path}: the journal is damaged: it has results of {simulated} launches, but its summary says "
-                f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}; start a new run with another "
-                "`journal:`"
-            )
+            stated = f"{summary.simulated} simulated and {summary.skipped} skipped"
+            raise damaged_journal(path, f"it has results of {simulated} of {launches} launches; its summary says {stated}")
     return run

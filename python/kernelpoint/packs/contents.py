@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kernelpoint.archive import damaged
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.file_names import BESIDE, name_problem
@@ -108,10 +109,7 @@ def read_about(text: bytes) -> About:
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         place = ".".join(map(str, detail["loc"]))[:80]
-        raise ValueError(
-            f"the pack (archive of a run) is damaged: {place or ABOUT} is {shown(detail['input'])}, but "
-            f"{detail['msg'].lower()}; take another copy"
-        ) from None
+        raise damaged(f"{place or ABOUT} is {shown(detail['input'])}, but {detail['msg'].lower()}") from None
     _check_names(about)
     check_config(about.config)
     return about
@@ -127,9 +125,7 @@ def _version(text: bytes) -> int:
     try:
         return Version.model_validate_json(text).version
     except ValidationError:
-        raise ValueError(
-            "the pack (archive of a run) is damaged: its description about.json states no format version; take another copy"
-        ) from None
+        raise damaged("its description about.json states no format version") from None
 
 
 def _check_names(about: About) -> None:
@@ -137,38 +133,23 @@ def _check_names(about: About) -> None:
     places = {name.casefold(): "a file of the pack's own" for name in (PLAN, CONFIGURATION, SEAL, BESIDE)}
     folders: dict[str, str] = {}
     if "/" in about.list_name:
-        raise ValueError(
-            f"the pack (archive of a run) names its trace list {shown(about.list_name)}; allowed: a file name without a "
-            "folder. It is damaged or forged: take another copy"
-        )
+        raise damaged(f"it names its trace list {shown(about.list_name)}; allowed: a file name without a folder")
     for name in (about.list_name, *(file.name for file in about.files)):
         if problem := name_problem(name):
             raise ValueError(problem)
         path = PurePosixPath(name)
         if path.is_absolute() or str(path) != name or name == ".":
-            raise ValueError(
-                f"the pack (archive of a run) names a file {shown(name)}; allowed: a relative path within its folder, without "
-                ". and .. ; it is damaged or forged: take another copy"
-            )
+            raise damaged(f"it names a file {shown(name)}; allowed: a relative path within its folder, without . and ..")
         if (other := places.get(name.casefold())) is not None:
-            raise ValueError(
-                f"the pack (archive of a run) names a file {shown(name)}, which would overwrite {other}; it is damaged or "
-                "forged: take another copy"
-            )
+            raise damaged(f"it names a file {shown(name)}, which would overwrite {other}")
         places[name.casefold()] = shown(name)
         folders |= {str(parent).casefold(): shown(name) for parent in path.parents if str(parent) != "."}
     if both := sorted(places.keys() & folders.keys()):
-        raise ValueError(
-            f"the pack (archive of a run) has the name {shown(both[0])} for a file and also for the folder of "
-            f"{folders[both[0]]}; it is damaged or forged: take another copy"
-        )
+        raise damaged(f"it has the name {shown(both[0])} for a file and also for the folder of {folders[both[0]]}")
     wanting = {file.name for file in about.files if not file.whole}
     for row in about.footprints:
         if row.trace not in wanting:
-            raise ValueError(
-                f"the pack (archive of a run) is damaged: it has memory addresses of the trace {shown(row.trace)}, which it "
-                "also contains whole; take another copy"
-            )
+            raise damaged(f"it has memory addresses of the trace {shown(row.trace)}, which it also contains whole")
 
 
 def check_config(config: dict[str, Any]) -> Config:
@@ -180,19 +161,13 @@ def check_config(config: dict[str, Any]) -> Config:
     >>> check_config({"version": 1, "policy": "random", "journal": ".bash_profile"})
     Traceback (most recent call last):
     ...
-    ValueError: the configuration in the pack (archive of a run) has the key 'journal'; allowed: version, policy, ...
+    ValueError: the file is damaged or forged: the configuration in it has the key 'journal'; allowed: version, policy, ...
     """
     for key, value in config.items():
         if key not in _KEYS and key not in _NAMES:
-            raise ValueError(
-                f"the configuration in the pack (archive of a run) has the key {shown(key)}; allowed: "
-                f"{', '.join((*_KEYS, *_NAMES))}. The pack is damaged or forged: take another copy"
-            )
+            raise damaged(f"the configuration in it has the key {shown(key)}; allowed: {', '.join((*_KEYS, *_NAMES))}")
         if key in _NAMES and value not in _NAMES[key]:
-            raise ValueError(
-                f"the configuration in the pack (archive of a run) has {key}: {shown(value)}; allowed: "
-                f"{', '.join(_NAMES[key])}. The pack is damaged or forged: take another copy"
-            )
+            raise damaged(f"the configuration in it has {key}: {shown(value)}; allowed: {', '.join(_NAMES[key])}")
     try:
         return parse_config(config, "its configuration")
     except ConfigError as error:

@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 
 import yaml
 
-from kernelpoint.archive import SEAL_DIGITS, check_directory, check_seal
+from kernelpoint.archive import SEAL_DIGITS, check_directory, check_seal, damaged
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.file_names import name_problem
 from kernelpoint.files import open_output_bytes, open_regular, write_output
@@ -177,25 +177,13 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
     for entry in archive.infolist():
         name = entry.filename[:80]
         if entry.orig_filename in members or entry.orig_filename != entry.filename:
-            raise ValueError(
-                f"the pack (archive of a run) is damaged: its part {name!r} occurs twice, or has a zero byte in its name; "
-                "take another copy"
-            )
+            raise damaged(f"its part {name!r} occurs twice, or has a zero byte in its name")
         if entry.flag_bits & 0x1 or stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise ValueError(
-                f"the pack (archive of a run) is damaged: its part {name!r} is encrypted, or a link, folder or device; "
-                "expected a plain file; take another copy"
-            )
+            raise damaged(f"its part {name!r} is encrypted, or a link, folder or device; expected a plain file")
         if entry.compress_type != zipfile.ZIP_LZMA or not 0 <= entry.compress_size <= size:
-            raise ValueError(
-                f"the pack (archive of a run) is damaged: its part {name!r} is not compressed with LZMA, or states a size "
-                "above that of the pack; take another copy"
-            )
+            raise damaged(f"its part {name!r} is not compressed with LZMA, or states a size above that of the pack")
         if not 0 <= entry.header_offset <= size:
-            raise ValueError(
-                f"the pack (archive of a run) is damaged: its part {name!r} begins behind the end of the file; take another "
-                "copy"
-            )
+            raise damaged(f"its part {name!r} begins behind the end of the file")
         if (dictionary := _dictionary(file, entry)) > MOST_DICTIONARY:
             raise ValueError(
                 f"the pack's part {name!r} needs {dictionary:,} bytes of memory (its LZMA dictionary); allowed: at most "
@@ -212,10 +200,7 @@ def _dictionary(file: BinaryIO, entry: zipfile.ZipInfo) -> int:
     file.seek(entry.header_offset + 30 + sum(struct.unpack("<2H", header[26:30])))
     _version, length, _properties, size = struct.unpack("<HHBL", file.read(9))
     if length != 5:
-        raise ValueError(
-            f"the pack (archive of a run) is damaged: its part {entry.filename[:80]!r} has LZMA properties of {length} bytes; "
-            "expected 5; take another copy"
-        )
+        raise damaged(f"its part {entry.filename[:80]!r} has LZMA properties of {length} bytes; expected 5")
     return int(size)
 
 
@@ -224,10 +209,7 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     whole = {TRACES + file.name: file.size for file in about.files if file.whole}
     expected = {ABOUT, LIST, PLAN, HEADS, FOOTPRINTS, *whole}
     if other := sorted(members.keys() ^ expected):
-        raise ValueError(
-            "the pack (archive of a run) is damaged: its description and its contents disagree about the part "
-            f"{other[0][:80]!r}; take another copy"
-        )
+        raise damaged(f"its description and its contents disagree about the part {other[0][:80]!r}")
     sizes = {
         **whole,
         HEADS: sum(min(file.size, HEAD) for file in about.files if not file.whole),
@@ -235,19 +217,13 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     }
     for name, size in sizes.items():
         if members[name].file_size != size:
-            raise ValueError(
-                f"the pack (archive of a run) is damaged: its part {name[:80]!r} has {members[name].file_size:,} bytes, its "
-                f"description states {size:,}; take another copy"
-            )
+            raise damaged(f"its part {name[:80]!r} has {members[name].file_size:,} bytes, its description states {size:,}")
 
 
 def _all(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: str, most: int) -> bytes:
     """Read a whole member of limited size."""
     if members[name].file_size > most:
-        raise ValueError(
-            f"the pack's part {name!r} has {members[name].file_size:,} bytes; allowed: at most {most:,}. The pack (archive of "
-            "a run) is damaged or forged: take another copy"
-        )
+        raise damaged(f"its part {name!r} has {members[name].file_size:,} bytes; allowed: at most {most:,}")
     with archive.open(name) as member:
         return b"".join(_pieces(member, members[name].file_size))
 
@@ -257,7 +233,7 @@ def _pieces(member: IO[bytes], size: int) -> Iterator[bytes]:
     while size > 0:
         piece = member.read(min(size, _PIECE))
         if not piece:
-            raise ValueError("the pack (archive of a run) is damaged: a part of it ends early; take another copy")
+            raise damaged("a part of it ends early")
         size -= len(piece)
         yield piece
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelpoint.errors import ConfigError, JournalError, PlanError
+from kernelpoint.errors import ConfigError, JournalError, PlanError, damaged_journal
 from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Estimate, Method
 from kernelpoint.estimation.bounds import Kind, joint_error_probability
 from kernelpoint.estimation.inference import Errors, ratio
@@ -335,30 +335,21 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
     """
     check_comparable(run)
     if (strata := run.frozen.strata) is None:
-        raise JournalError(
-            f"{run.path}: this run cannot be compared, because its launches were not sampled in groups (strata); compare runs "
-            "of a policy with strata, such as kernelpoint"
-        )
+        why = "its launches were not sampled in groups (strata); compare runs of a policy with strata, such as kernelpoint"
+        raise _not_comparable(run, why)
     drawn = [(run.unit(record), record) for record in run.of(DecisionRecord) if record.action == "simulate"]
     stratum = {unit: -1 if record.stratum is None else record.stratum for unit, record in drawn}
     x = {unit: record.x for unit, record in drawn if record.x is not None}
     count = len(strata.units)
     parts = [part for part in (strata.covariate, strata.clusters) if part is not None]
     if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
-        raise JournalError(
-            f"{run.path}: the journal is damaged: the sizes or numbers of its {count} strata (groups of launches) contradict "
-            "each other; repeat the run"
+        raise damaged_journal(
+            run.path, f"the sizes or numbers of its {count} strata (groups of launches) contradict each other"
         )
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
-        raise JournalError(
-            f"{run.path}: the journal is damaged: it lacks the expected cost of launch {min(bare)}, which was sampled; repeat "
-            "the run"
-        )
+        raise damaged_journal(run.path, f"it lacks the expected cost of launch {min(bare)}, which was sampled")
     if missing := run.results.keys() - stratum.keys():
-        raise JournalError(
-            f"{run.path}: the journal is damaged: launch {min(missing)} has a result, but no record says that it was to be "
-            "simulated; repeat the run"
-        )
+        raise damaged_journal(run.path, f"launch {min(missing)} has a result, but no record says that it was to be simulated")
     of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)
     by_chance = of_unit >= 0
     sample = Sample(of_unit[by_chance], np.array(strata.units, np.int64), np.array(strata.clusters or [0] * count, np.int64))
@@ -377,11 +368,12 @@ def kinds_of(run: Run) -> tuple[Kind, ...]:
     last = list(run.of(PassRecord))[-1:]
     kinds = (last[0].state or {}).get("kinds") if last else ["first"]
     if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-        raise JournalError(
-            f"{run.path}: the journal is damaged: its last round of sampling does not say why each round was drawn; repeat "
-            "the run"
-        )
+        raise damaged_journal(run.path, "its last round of sampling does not say why each round was drawn")
     return cast("tuple[Kind, ...]", tuple(kinds))
+
+
+def _not_comparable(run: Run, why: str) -> JournalError:
+    return JournalError(f"{run.path}: this run cannot be compared, because {why}")
 
 
 def check_comparable(run: Run) -> None:
@@ -393,25 +385,15 @@ def check_comparable(run: Run) -> None:
     """
     summary = run.ended()
     if summary.projected:
-        raise JournalError(
-            f"{run.path}: this run cannot be compared, because {summary.projected} of its launches were stopped early and "
-            "their results extrapolated; repeat it without `project:`"
-        )
+        what = f"{summary.projected} of its launches were stopped early and their results extrapolated"
+        raise _not_comparable(run, f"{what}; repeat it without `project:`")
     if summary.bound == "none" or summary.estimate is None:
-        raise JournalError(
-            f"{run.path}: this run cannot be compared, because its policy {run.policy} states no error bound; compare runs of "
-            "a policy with a bound, such as kernelpoint"
-        )
+        what = f"its policy {run.policy} states no error bound"
+        raise _not_comparable(run, f"{what}; compare runs of a policy with a bound, such as kernelpoint")
     if gave_up := next((record.reason for record in run.of(DegradedRecord) if record.everything), None):
-        raise JournalError(
-            f"{run.path}: this run cannot be compared, because it simulated all launches instead of a sample ({gave_up}); "
-            "compare sampled runs"
-        )
+        raise _not_comparable(run, f"it simulated all launches instead of a sample ({gave_up}); compare sampled runs")
     if lacking := [name for name in run.counters if name not in summary.counters]:
-        raise JournalError(
-            f"{run.path}: the journal is damaged: its summary lacks {', '.join(lacking)}, which its results have; repeat the "
-            "run"
-        )
+        raise damaged_journal(run.path, f"its summary lacks {', '.join(lacking)}, which its results have")
 
 
 def is_predicted(run: Run) -> bool:
@@ -445,10 +427,8 @@ def cells_of(run: Run) -> CellSampling:
     except (PlanError, ConfigError) as error:
         raise JournalError(f"{run.path}: the plan of this run is needed to compare it, but cannot be read: {error}") from None
     if hash_design(design) != run.hashes.get("design"):
-        raise JournalError(
-            f"{run.path}: this run cannot be compared, because its plan {run.header.plan} was changed after the run; restore "
-            "that file, or repeat the run"
-        )
+        what = f"its plan {run.header.plan} was changed after the run"
+        raise _not_comparable(run, f"{what}; restore that file, or repeat the run")
     for record in run.of(PassRecord):
         cells.restore_pass(record.state or {})
     return cells
@@ -469,6 +449,4 @@ def _budget(run: Run) -> ErrorBudget:
     try:
         return ErrorBudget(**({"further": {}} | settings))
     except (LookupError, TypeError) as error:
-        raise JournalError(
-            f"{run.path}: the journal is damaged: its error budget cannot be read ({error}); repeat the run"
-        ) from None
+        raise damaged_journal(run.path, f"its error budget cannot be read ({error})") from None

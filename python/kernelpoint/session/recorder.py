@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from pathlib import Path
 
-from kernelpoint.errors import JournalError, SessionError
+from kernelpoint.errors import JournalError, SessionError, damaged_journal
 from kernelpoint.estimation import ErrorBudget, Look
 from kernelpoint.journal import DegradedRecord, JournalWriter, Record
 from kernelpoint.progress import Log, WorkProgress
@@ -73,12 +73,11 @@ class Recorder:
 
     def misplaced(self) -> JournalError:
         """Error for a journal that has its next record in a wrong place."""
-        kind = self._past[0].type
-        return JournalError(f"{self.path}:{self._line + 1}: a record {kind!r} where none can be")
+        return damaged_journal(f"{self.path}:{self._line + 1}", f"a record {self._past[0].type!r} where none can be")
 
     def damaged(self, error: Exception) -> JournalError:
         """Error for a journal with a damaged record: the one that was read last."""
-        return JournalError(f"{self.path}:{self._line}: {error}")
+        return damaged_journal(f"{self.path}:{self._line}", str(error))
 
     # ---- records ----------------------------------------------------------------------------------------------------
 
