@@ -221,11 +221,6 @@ FOLDERS = {
     "a copy beyond the end of memory": (listed("MemcpyHtoD,0xffffffffffffffff,18446744073709551615\n" + LINES), "MemcpyHtoD"),
     "a name of a megabyte": (listed("kernel-" + "1" * 1_000_000 + ".traceg\n"), "does not exist"),
     "a grid of all CTAs": (fourth(SOUND.replace(GRID, "(2147483647,65535,65535)")), "9223090559730712575 CTAs"),
-    "a grid below zero": (fourth(SOUND.replace(GRID, "(-2,1,1)")), "at least 1"),
-    "a block of 2^26 threads": (fourth(SOUND.replace("(64,1,1)", "(1024,1024,64)")), "1024 threads in all"),
-    "four thousand million instructions": (fourth(SOUND.replace("insts = 4", "insts = 4000000000")), "at most 2147483648"),
-    "thirty-six lanes": (fourth(SOUND.replace("ffffffff", "fffffffff")), "a hexadecimal mask"),
-    "an address below zero": (fourth(SOUND.replace("0x7f3000200000", "-5")), "a hexadecimal base address"),
     "a name that colours the terminal": (fourth(SOUND.replace("kernel name = ", "kernel name = \x1b[31m")), "printable text"),
     "a header line twice": (fourth(SOUND.replace("-nregs = 16", "-nregs = 16\n-nregs = 17")), "stands there twice"),
     "a name of no letters": (fourth(trace(**{"kernel name": ""})), "no-name"),
@@ -298,6 +293,18 @@ FILES = {
     "short-rows.csv": (ROCPROF + "KERNEL_DISPATCH,4,1,1,9,gemm\n", "6 fields, its header 15"),
     "no-unit-line.csv": (NVPROF.replace("ms,us,,,,,,,,,,\n", ""), "unit of time ''"),
     "no-unit-line-of-ncu.csv": (NCU + ROW.format(i=0, value="1234"), "unit of time ''"),
+    "no-name-column.csv": (gpu_trace(700).replace("Name", "Kernel"), "lacks the column 'name'"),
+    "beyond-clocks.csv": (gpu_trace(700).replace("\n10000,", "\n1" + 22 * "0" + ","), "needs more than 64 bits"),
+    "no-values.csv": ('"ID","Process ID","Kernel Name","Metric Name"\n"0","1","k","Duration"\n', "but not 'metric value'"),
+    "shape.csv": (UNIFORM.format(i=1).replace("4x1x1", "4xtwo", 1), "shape.csv:2: expected a shape of up to three sizes"),
+    "ten.csv": (UNIFORM.format(i=1).replace("6.5", "ten"), "ten.csv:3: expected a number, got 'ten'"),
+    "fewer.csv": (UNIFORM.format(i=1) + "4,a,1x1x1\n", "fewer.csv:4: this row has 3 fields, its header 5"),
+    "other.csv": ("alpha,beta\n1,2\n", "no known profile (it begins 'alpha,beta'"),
+    "header.csv": (UNIFORM.partition("\n")[0] + "\n", "the file has no kernel launch"),
+    "sampled.txt": (output(1) + "kernelpoint_skipped = 3\n", "sampled run"),
+    "killed-macsim.txt": (macsim().partition("src/retire")[0], "not complete"),
+    "longer-macsim.txt": (macsim().replace("(2)", "(3)"), "not complete"),
+    "soon.json": (kineto(ts="soon"), "expected numbers ts and dur"),
     "gap-ncu.csv": (ncu("ns", "1234", "1300").replace('"1","1","a"', '"9","1","a"'), "gaps: 8 of 10"),
     "gap-rocprof.csv": (rocprof((10_700, 256), (20_700, 256)).replace("4,1,2,9", "4,1,7,9"), "gaps: 5 of 7"),
     "gap-rocprof-v1.csv": (ROCPROF_V1.format(i=0, n=5), "gaps: 4 of 6"),
@@ -472,6 +479,8 @@ READ = {
     "uniform.csv": (UNIFORM.format(i=1), "gemm", [5500, 6500]),
     "statistics.csv": (STATISTICS, "_Z1kv", [600, 700]),
     "macsim.txt": (macsim(), "", [900, 900]),
+    "ticks-macsim.txt": (macsim(lcm="6.0", clock="2.0"), "", [300, 300]),
+    "bare.json": (json.dumps(json.loads(kineto())["traceEvents"]), "gemm", [2500] * 20),
     "control.json": (kineto().replace("gemm", "gemm\n1"), "gemm 1", [2500] * 20),
     "mentions.json": ('{"note": "\\"traceEvents\\": [", ' + kineto()[1:], "gemm", [2500] * 20),
     "open.json": (kineto()[:-1], "gemm", [2500] * 20),
@@ -503,7 +512,14 @@ def test_an_odd_file_is_read_right(name, tmp_path, capsys):
     assert judged(tmp_path / name, capsys)[0] == 0
     profile = read_profile(tmp_path / name)
     assert profile.names[0] == first and profile.time.tolist() == times
-    assert profile.grid.all() != (name in ("statistics.csv", "macsim.txt", "events.csv")), "these know no grids"
+    assert profile.grid.all() != (name.endswith("macsim.txt") or name in ("statistics.csv", "events.csv")), (
+        "these know no grids"
+    )
+
+
+def test_the_output_of_macsim_names_the_trace_of_each_kernel(tmp_path):
+    write(tmp_path / "macsim.txt", macsim())
+    assert tuple(read_profile(tmp_path / "macsim.txt").traces) == ("Kernel0/trace.txt", "Kernel1/trace.txt")
 
 
 def test_what_the_damaged_files_are_made_of_is_sound(tmp_path, capsys):

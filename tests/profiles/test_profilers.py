@@ -77,18 +77,6 @@ def test_other_units_of_nsys_give_the_same_nanoseconds(tmp_path, unit, factor):
     assert profile.duration == pytest.approx([2500.0, 1500.0], rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [(",Name", ",Kernel", "lacks the column 'name'"), ("\n1000,", "\n10000000000000000000000,", "needs more than 64 bits")],
-)
-def test_an_nsys_trace_that_lacks_a_column_or_holds_nonsense_is_refused(tmp_path, old, new, message):
-    path = tmp_path / "trace.csv"
-    text = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Name\n1000,1000,1,1,1,1,32,1,1,k\n"
-    path.write_text(text.replace(old, new))
-    with pytest.raises(ProfileError, match=message):
-        read_profile(path)
-
-
 def database(tmp_path, rows):
     columns = (
         "start, end, deviceId, streamId, correlationId, demangledName, mangledName, gridX, gridY, gridZ, blockX, blockY, "
@@ -162,13 +150,6 @@ def test_the_page_of_ncu_with_a_row_for_each_metric_gives_the_same_launches(tmp_
     assert profile.counters["cycles"][0] == 1234.0 and profile.grid.tolist() == [[1, 1, 1], [64, 2, 1]]
 
 
-def test_a_page_of_ncu_whose_metrics_have_no_column_of_values_is_refused(tmp_path):
-    path = tmp_path / "details.csv"
-    path.write_text('"ID","Process ID","Kernel Name","Metric Name","Metric Unit"\n"0","1","k","Duration","us"\n')
-    with pytest.raises(ProfileError, match=r"has the column 'metric name', but not 'metric value'"):
-        read_profile(path)
-
-
 def test_kernels_of_a_pytorch_trace_are_read_and_copies_left_out(tmp_path):
     profile = read_profile(trace(tmp_path, events(), traceName="x"))
     assert [profile.names[i] for i in range(3)] == ["k0<int>(int*)", "k1<int>(int*)", "k0<int>(int*)"]
@@ -183,12 +164,6 @@ def test_the_size_of_the_chunks_does_not_matter(tmp_path, monkeypatch, chunk):
     whole = read_profile(path).hash()
     monkeypatch.setattr(kineto, "CHUNK", chunk)
     assert read_profile(path).hash() == whole
-
-
-def test_a_list_without_an_object_around_it_is_read_too(tmp_path):
-    path = tmp_path / "bare.json"
-    path.write_text(json.dumps(events()))
-    assert read_profile(path).size == 3
 
 
 @pytest.mark.parametrize("cut", [1, 10, 50, 500, 1000])
@@ -225,29 +200,14 @@ def test_a_long_trace_is_read_in_little_memory():
     assert peak < 6_000_000, f"peak of {peak:,} bytes for {profile.size:,} launches"
 
 
-@pytest.mark.parametrize(
-    ("field", "outcome"),
-    [
-        ('"args": null', 1),
-        ('"args": [1]', 1),
-        ('"args": {"registers per thread": null, "shared memory": "many"}', 1),
-        ('"args": {"grid": [1, 2, 3, 4]}', "up to three sizes"),
-        ('"name": null', "no name"),
-        ('"ts": "soon"', "expected numbers ts and dur"),
-    ],
-)
-def test_a_kernel_of_a_pytorch_trace_with_odd_fields_is_read_or_refused(tmp_path, field, outcome):
+@pytest.mark.parametrize("args", ["null", "[1]", '{"registers per thread": null, "shared memory": "many"}'])
+def test_a_kernel_of_a_pytorch_trace_with_odd_arguments_is_read(tmp_path, args):
     path = tmp_path / "trace.json"
-    path.write_text('{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2, ' + field + "}]}")
-    if isinstance(outcome, int):
-        profile = read_profile(path)
-        assert profile.size == outcome and profile.registers.tolist() == [-1]
-    else:
-        with pytest.raises(ProfileError, match=outcome):
-            read_profile(path)
+    path.write_text(f'{{"traceEvents": [{{"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2, "args": {args}}}]}}')
+    assert read_profile(path).registers.tolist() == [-1]
 
 
-def accel_sim(launches, more=""):
+def accel_sim(launches):
     """Output of Accel-Sim on launches (uid, name, cycles, instructions), the noise included."""
     text = "Accel-Sim [build x]\n        *** GPGPU-Sim Simulator Version 4.2.0 ***\n-gpgpu_shmem_size   98304 # size\n"
     for uid, name, cycles, instructions in launches:
@@ -257,9 +217,8 @@ def accel_sim(launches, more=""):
             "-shmem base_addr = 0x00007fb057000000\n-local mem base_addr = 0x00007fb055000000\n"
             f"launching kernel name: {name} uid: {uid} cuda_stream_id: 0\n"
         )
-        if cycles is not None:
-            text += f"kernel_name = {name} \nkernel_launch_uid = {uid} \nkernel_stream_id = 0\ngpu_sim_cycle = {cycles}\n"
-            text += f"gpu_sim_insn = {instructions}\ngpu_ipc =  1.5\ngpu_tot_sim_cycle = 1\n{more}"
+        text += f"kernel_name = {name} \nkernel_launch_uid = {uid} \nkernel_stream_id = 0\ngpu_sim_cycle = {cycles}\n"
+        text += f"gpu_sim_insn = {instructions}\ngpu_ipc =  1.5\ngpu_tot_sim_cycle = 1\n"
     return text
 
 
@@ -277,39 +236,6 @@ def test_accel_sim_output_gives_cycles_shapes_and_traces(tmp_path):
         "kernel-1.traceg",
         "kernel-2.traceg",
     )
-
-
-def test_the_output_of_a_sampled_run_is_refused(tmp_path):
-    with pytest.raises(ProfileError, match="sampled run"):
-        read_profile(write(tmp_path, accel_sim([(1, "a", 1, 1)], "kernelpoint_skipped = 3\n")))
-
-
-def macsim(starts, end, kernels=None, lcm=2, gpu=2):
-    text = f"src/macsim.cc:842: (I=0  C=0):  Clock LCM           : {lcm}\n"
-    text += f"src/macsim.cc:844: (I=0  C=0):  GPU clock frequency : {gpu} GHz\n"
-    for i, start in enumerate(starts):
-        place = f"/w/Kernel{i}/trace.txt current_index:{i} ({kernels or len(starts)})"
-        text += f"src/process_manager.cc:426: (I=13  C={start}):  setup_process:0 {place}\n"
-    if end is not None:
-        text += f"src/retire.cc:563: (I=13  C={end}):  ----- application 0 terminated (/w/Kernel2/trace.txt,0) at {end}\n"
-    return text
-
-
-def test_macsim_output_gives_the_cycles_between_kernels(tmp_path):
-    profile = read_profile(write(tmp_path, macsim([0, 7934, 15389], 23590)))
-    assert profile.time.tolist() == [7934.0, 7455.0, 8201.0]
-    assert tuple(profile.traces) == ("Kernel0/trace.txt", "Kernel1/trace.txt", "Kernel2/trace.txt")
-
-
-def test_ticks_of_macsim_become_cycles_of_the_gpu(tmp_path):
-    profile = read_profile(write(tmp_path, macsim([0, 6000], 12000, lcm=6, gpu=2)))
-    assert profile.time.tolist() == [2000.0, 2000.0]
-
-
-@pytest.mark.parametrize("text", [macsim([0, 10], None), macsim([0, 10], 20, kernels=3)])
-def test_a_macsim_run_that_stopped_early_is_refused(tmp_path, text):
-    with pytest.raises(ProfileError, match="not complete"):
-        read_profile(write(tmp_path, text))
 
 
 def journal(results, counts=(2, 1), tail=""):

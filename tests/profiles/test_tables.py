@@ -88,22 +88,6 @@ def test_equal_signatures_are_equal_launches(tmp_path):
     assert profile.signature.tolist() == [0, 1, 0, 2]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (UNIFORM.replace("16x2x1", "16xtwo"), r":2: expected a shape of up to three sizes"),
-        (UNIFORM.replace(",10,", ",ten,"), r":3: expected a number, got 'ten'"),
-        (UNIFORM + "4,a,1x1x1\n", r":6: this row has 3 fields, its header 10"),
-        ("alpha,beta\n1,2\n", r"no known profile .*'alpha,beta'"),
-        ("", "no known profile"),
-        (RESULTS.splitlines()[0] + "\n", "the file has no kernel launch"),
-    ],
-)
-def test_damage_is_refused_with_its_line(tmp_path, text, message):
-    with pytest.raises(ProfileError, match=message):
-        read_profile(write(tmp_path, text))
-
-
 def test_a_missing_file_is_refused_by_name(tmp_path):
     with pytest.raises(ProfileError, match=r"absent\.csv cannot be read: No such file"):
         read_profile(tmp_path / "absent.csv")

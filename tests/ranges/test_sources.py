@@ -9,7 +9,7 @@ from profiler_files import START, Kernel, write_kineto_json, write_nsys_sqlite
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
-from kernelpoint.profiles.enclosing import MOST_OPEN, enclosing
+from kernelpoint.profiles.calls import MOST_OPEN, enclosing
 from kernelpoint.program import Program, descriptions
 from kernelpoint.ranges import Ranges, ranges_for, read_ranges
 from kernelpoint.ranges.source import SOURCES

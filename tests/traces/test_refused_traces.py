@@ -47,6 +47,7 @@ INSTRUCTIONS = {
     "a list entry of 17 digits": ("0000 1 0 LDG 0 4 0 0x12345678123456781", "hexadecimal address 1 of 1"),
     "a base of 58 bits": ("0000 1 0 LDG 0 4 1 0x200000000000000 4", "more than 57 bits"),
     "a stride below address 0": ("0000 3 0 LDG 0 4 1 0x10 -32", "more than 57 bits"),
+    "a base below zero": ("0000 1 0 LDG 0 4 1 -5 4", "a hexadecimal base address"),
     "a missing stride": ("0000 3 0 LDG 0 4 1 0x10", "decimal stride"),
     "a stride over lanes with a gap": ("0000 5 0 LDG 0 4 1 0x10 4", "a mask without gaps"),
     "a missing delta": ("0000 7 0 LDG 0 4 2 0x10 8", "decimal delta 2 of 2"),

@@ -17,7 +17,7 @@ import numpy as np
 from kernelpoint.admission.list_files import ListFiles
 from kernelpoint.finding import LARGE, Effect, Finding
 from kernelpoint.profiles import Matching
-from kernelpoint.program import UNITS, Program
+from kernelpoint.program import UNITS, Contents, Program
 from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
@@ -41,8 +41,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Check:
-    """Input check: the type of input that it reads, the kind of defect it finds, the effect on a run, and the remedy that is
-    printed.
+    """Input check: the type of input that it reads (`Contents`: a ListFiles whose traces were read), the kind of defect it
+    finds, the effect on a run, and the remedy that is printed.
     """
 
     of: type
@@ -88,8 +88,10 @@ def findings_of(content: ListFiles | Program | Matching) -> list[Finding]:
 
 
 def _findings(content: Any) -> Iterator[Finding]:
+    has_contents = isinstance(content, ListFiles) and content.program.contents is not None
     for row in every_check():
-        if isinstance(content, row.of) and (case := row.look(content)) is not None:
+        is_read = has_contents if row.of is Contents else isinstance(content, row.of)
+        if is_read and (case := row.look(content)) is not None:
             yield Finding(row.kind, case.what, case.place, case.launches, case.time, row.remedy, row.effect, row.large)
 
 
@@ -391,11 +393,9 @@ def no_name_nor_trace(profile: Program) -> Case | None:
     return None if has_any else _among(profile, profile.names.numbers < 0, "have no name")
 
 
-@check(ListFiles, "no-name", NAMED, "launches without a name count as launches of one kernel: trace again with a newer tracer")
+@check(Contents, "no-name", NAMED, "launches without a name count as launches of one kernel: trace again with a newer tracer")
 def no_name_in_list(listed: ListFiles) -> Case | None:
     """Find traces whose header names no kernel."""
-    if listed.program.contents is None:
-        return None
     is_read = listed.program.read.stream_ids[listed.program.content] >= 0
     return of_traces(listed, (listed.program.names.numbers < 0) & is_read, "have no name")
 
@@ -468,12 +468,12 @@ def of_traces(listed: ListFiles, mask: np.ndarray, what: str) -> Case | None:
         return None
     first, work = int(np.flatnonzero(mask)[0]), listed.work
     share = None if work is None else float(work[mask].sum() / work.sum())
-    return Case(f"{of_all(mask.sum(), len(mask))} launches {what}", float(mask.mean()), share, listed.traces[first])
+    return Case(f"{of_all(mask.sum(), len(mask))} launches {what}", float(mask.mean()), share, listed.program.traces[first])
 
 
 def _defect(name: str, what: str, listed: ListFiles) -> Case | None:
     """Make the case of traces with one of the DEFECTS."""
-    return None if listed.program.contents is None else of_traces(listed, listed.defects(name) > 0, what)
+    return of_traces(listed, listed.defects(name) > 0, what)
 
 
 @check(
@@ -484,27 +484,27 @@ def _defect(name: str, what: str, listed: ListFiles) -> Case | None:
 )
 def several_contexts(listed: ListFiles) -> Case | None:
     """Find a list with traces of several CUDA contexts, or with trace files of another context in its folder."""
-    if not listed.lists:
+    if not listed.program.lists:
         return None
-    is_one_list, named = len(listed.lists) == 1, dict[tuple[int, str], str]()
-    for name, path in zip(listed.named, listed.traces.distinct, strict=True):
+    is_one_list, named = len(listed.program.lists) == 1, dict[tuple[int, str], str]()
+    for name, path in zip(listed.named, listed.program.traces.distinct, strict=True):
         if is_one_list and name[0] >= 0 and named.setdefault(name, path) != path:
             return Case("two traces in the list have one number", 1.0, None, f"{named[name]} and {path}")
     if is_one_list and len(listed.contexts) > 1:
         counts = ", ".join(f"{name or 'without a name'}: {count:,}" for name, count in listed.contexts.items())
-        return Case(f"the list has launches of {len(listed.contexts)} contexts ({counts})", 1.0, None, listed.lists[0])
+        return Case(f"the list has launches of {len(listed.contexts)} contexts ({counts})", 1.0, None, listed.program.lists[0])
     other = {name: len(paths) for name, paths in listed.beside.items() if name and name not in listed.contexts}
     own_lists = {f"kernelslist_{context}.g" for context in listed.contexts}
-    if not other or any(Path(one).name in own_lists for one in listed.lists):
+    if not other or any(Path(one).name in own_lists for one in listed.program.lists):
         return None
     lists = ", ".join(f"kernelslist_{name}.g" for name in sorted({*other, *filter(None, listed.contexts)}))
     count = sum(other.values())
-    what = f"{count:,} traces of another context lie beside the list, which has {listed.size:,} launches ({lists})"
-    return Case(what, count / (count + listed.size), None, listed.lists[0])
+    what = f"{count:,} traces of another context lie beside the list, which has {listed.program.size:,} launches ({lists})"
+    return Case(what, count / (count + listed.program.size), None, listed.program.lists[0])
 
 
 @check(
-    ListFiles,
+    Contents,
     "unreadable",
     BUDGET_CANNOT_BE_MET,
     "an error budget below their share cannot be met. Traces without a CTA: post-processing was killed; run it again",
@@ -512,24 +512,19 @@ def several_contexts(listed: ListFiles) -> Case | None:
 )
 def unreadable(listed: ListFiles) -> Case | None:
     """Find launches whose traces cannot be read."""
-    if listed.program.contents is None or not listed.program.errors:
-        return None
-    mask = np.zeros(listed.size, bool)
-    mask[list(listed.program.errors)] = True
-    case = of_traces(listed, mask, "cannot be read")
-    return case and Case(case.what, case.launches, None, listed.program.errors[int(np.flatnonzero(mask)[0])])
+    errors = listed.program.errors
+    case = of_traces(listed, np.isin(np.arange(listed.program.size), [*errors]), "cannot be read")
+    return case and Case(case.what, case.launches, None, errors[min(errors)])
 
 
 @check(
-    ListFiles,
+    Contents,
     "zero-addresses",
     WITHDRAWS,
     "a known defect of tracers that read addresses too early: all accesses hit one line. Trace again with a newer NVBit",
 )
 def zero_addresses(listed: ListFiles) -> Case | None:
     """Find launches with a share above LARGE of their global memory accesses at address 0, a defect of tracers."""
-    if listed.program.contents is None:
-        return None
     zero, accesses = listed.defects("zero_addresses"), listed.program.count("global_accesses")
     mask = zero > LARGE * accesses
     case = of_traces(listed, mask, "read or write address 0")
@@ -559,11 +554,11 @@ for _kind, _what, _remedy in (
         "the tracer lost them, and a simulator waits for ever or stops at an assertion: trace these launches again",
     ),
 ):
-    check(ListFiles, _kind, WITHDRAWS, _remedy)(partial(_defect, _kind.replace("-", "_"), _what))
+    check(Contents, _kind, WITHDRAWS, _remedy)(partial(_defect, _kind.replace("-", "_"), _what))
 
 
 @check(
-    ListFiles,
+    Contents,
     "missing-exits",
     WITHDRAWS,
     "every warp ends with EXIT, so the tracer lost the rest of them: trace these launches again",
@@ -572,30 +567,26 @@ def missing_exits(listed: ListFiles) -> Case | None:
     """Find warps without an EXIT instruction. If no warp of the list has one, none is reported: some converters leave EXIT
     out.
     """
-    if listed.program.contents is None or (listed.defects("missing_exits") >= listed.program.count("warps")).all():
+    if (listed.defects("missing_exits") >= listed.program.count("warps")).all():
         return None
     return _defect("missing_exits", "have warps that end without EXIT", listed)
 
 
-@check(ListFiles, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")
+@check(Contents, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")
 def idle_lanes(listed: ListFiles) -> Case | None:
     """Find launches in which no instruction has an active lane."""
-    if listed.program.contents is None:
-        return None
     mask = (listed.program.count("instructions") > 0) & (listed.program.count("thread_instructions") == 0)
     return of_traces(listed, mask, "have no active lane in any instruction")
 
 
 @check(
-    ListFiles,
+    Contents,
     "unknown-opcodes",
     NAMED,
     "a simulator may stop at them; predictions count them as unit 'other'. `kernelpoint file inspect TRACE` shows which",
 )
 def unknown_opcodes(listed: ListFiles) -> Case | None:
     """Find launches with opcodes that are in no table of opcodes."""
-    if listed.program.contents is None:
-        return None
     unknown = listed.program.read.records["by_unit"][:, UNITS.index("other")][listed.program.content]
     return of_traces(listed, unknown > 0, "have opcodes that are not known")
 
@@ -609,10 +600,10 @@ def impossible_sizes_in_profile(profile: Program) -> Case | None:
     return _among(profile, _has_impossible_size(profile), _IMPOSSIBLE)
 
 
-@check(ListFiles, "impossible-sizes", REFUSES, "no GPU has as many: the header is damaged. Trace these launches again")
+@check(Contents, "impossible-sizes", REFUSES, "no GPU has as many: the header is damaged. Trace these launches again")
 def impossible_sizes(listed: ListFiles) -> Case | None:
     """Find launches that need more registers or shared memory than a CTA can have."""
-    return None if listed.program.contents is None else of_traces(listed, _has_impossible_size(listed.program), _IMPOSSIBLE)
+    return of_traces(listed, _has_impossible_size(listed.program), _IMPOSSIBLE)
 
 
 def _has_impossible_size(program: Program) -> np.ndarray:
@@ -623,10 +614,10 @@ def _has_impossible_size(program: Program) -> np.ndarray:
     return mask | (program.block.astype(float).prod(axis=1) > MOST_THREADS)
 
 
-@check(ListFiles, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
+@check(Contents, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
 def mixed_code(listed: ListFiles) -> Case | None:
     """Find a list with code of several GPU architectures."""
-    if listed.program.contents is None or len(listed.architectures) < 2:
+    if len(listed.architectures) < 2:
         return None
     usual = max(listed.architectures, key=listed.architectures.__getitem__)
     architectures = listed.program.read.architectures[listed.program.content]
@@ -636,15 +627,13 @@ def mixed_code(listed: ListFiles) -> Case | None:
 
 
 @check(
-    ListFiles,
+    Contents,
     "communication",
     NAMED,
     "these kernels wait for other GPUs, which one simulator does not have: their cycles say little",
 )
 def communication_in_list(listed: ListFiles) -> Case | None:
     """Find traces of kernels of communication libraries such as NCCL."""
-    if listed.program.contents is None:
-        return None
     return of_traces(listed, listed.program.communication.numbers >= 0, "are kernels of communication")
 
 
@@ -652,9 +641,9 @@ def communication_in_list(listed: ListFiles) -> Case | None:
 def not_in_list(listed: ListFiles) -> Case | None:
     """Find trace files in the folder of a list, and of its CUDA context, that the list does not name."""
     context = next(iter(listed.contexts), "")
-    count = 0 if listed.is_selection or not listed.lists else len(listed.beside.get(context, ()))
+    count = 0 if listed.is_selection or not listed.program.lists else len(listed.beside.get(context, ()))
     what = f"{count:,} traces lie beside the list that it does not name"
-    return Case(what, count / (count + listed.size), None, listed.beside[context][0]) if count else None
+    return Case(what, count / (count + listed.program.size), None, listed.beside[context][0]) if count else None
 
 
 @check(
@@ -665,7 +654,7 @@ def not_in_list(listed: ListFiles) -> Case | None:
 )
 def links_outside(listed: ListFiles) -> Case | None:
     """Find traces that a symbolic link takes from outside the folders of their lists."""
-    outside = np.array([*listed.is_outside, False], dtype=bool)[listed.traces.numbers]
+    outside = np.array([*listed.is_outside, False], dtype=bool)[listed.program.traces.numbers]
     return of_traces(listed, outside, "have traces behind links that lead out of the folder of the list")
 
 
@@ -674,10 +663,10 @@ def unordered(listed: ListFiles) -> Case | None:
     """Find a list that names each trace once, in another order than that of the tracer's numbers."""
     numbers = np.array([number for number, _ in listed.named if number >= 0])
     back = np.flatnonzero(np.diff(numbers) < 0)
-    if not len(back) or not listed.lists or len(listed.traces.distinct) < listed.size or len(listed.contexts) > 1:
+    if not len(back) or not listed.program.lists or listed.repeats or len(listed.contexts) > 1:
         return None
     what = f"{len(back):,} launches stand before one with a lower number"
-    return Case(what, len(back) / listed.size, None, listed.traces[int(back[0])])
+    return Case(what, len(back) / listed.program.size, None, listed.program.traces[int(back[0])])
 
 
 @check(
@@ -689,7 +678,7 @@ def unordered(listed: ListFiles) -> Case | None:
 def gaps(listed: ListFiles) -> Case | None:
     """Find numbers of the tracer that are missing in a list, if the list names each trace once."""
     numbers = listed.numbers
-    if listed.is_selection or not listed.lists or len(numbers) < 2 or len(listed.traces.distinct) < listed.size:
+    if listed.is_selection or not listed.program.lists or listed.repeats or len(numbers) < 2:
         return None
     first = min(1, int(numbers[0]))
     missing = int(numbers[-1]) - first + 1 - len(numbers)
@@ -712,11 +701,11 @@ def repeated_for_missing(listed: ListFiles) -> Case | None:
     Replays of CUDA graphs that `kernelpoint file expand` writes are not such launches: they use numbers that are in the list,
     or go back to an earlier number.
     """
-    if listed.is_selection or not listed.lists or len(listed.traces.distinct) == listed.size:
+    if listed.is_selection or not listed.program.lists or not listed.repeats:
         return None
-    at = listed.traces.numbers
+    at = listed.program.traces.numbers
     numbers = np.array([number for number, _ in listed.named])[at]
     before, after = np.concatenate(([0], numbers[:-1])), np.concatenate((numbers[1:], [-1]))
-    in_gap = (numbers >= 0) & (before >= 0) & (after == before + 2) & (np.asarray(listed.traces.counts)[at] > 1)
+    in_gap = (numbers >= 0) & (before >= 0) & (after == before + 2) & (np.asarray(listed.program.traces.counts)[at] > 1)
     in_gap &= ~np.isin(before + 1, listed.numbers)
     return of_traces(listed, in_gap, "name the trace of another launch where the tracer's number is missing")

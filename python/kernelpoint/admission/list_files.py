@@ -14,7 +14,6 @@ import numpy as np
 
 from kernelpoint.files import read_regular
 from kernelpoint.program import Program
-from kernelpoint.repeated import Texts
 
 # Number and context in the path of a trace; the second form has no context.
 _TRACE = re.compile(
@@ -42,30 +41,20 @@ class ListFiles:
     architecture: int = 0
 
     @property
-    def size(self) -> int:
-        """The number of launches N."""
-        return self.program.size
-
-    @property
-    def lists(self) -> tuple[str, ...]:
-        """Trace list of each process, or the folder that contains it."""
-        return self.program.lists
-
-    @property
-    def traces(self) -> Texts:
-        """Trace file of each launch; empty text if the launch was not traced."""
-        return self.program.traces
-
-    @property
     def is_selection(self) -> bool:
         """True if the list contains only some of the program's launches, because only these were traced."""
         return self.program.listed is not None
+
+    @property
+    def repeats(self) -> bool:
+        """True if several launches have the same trace file."""
+        return len(self.program.traces.distinct) < self.program.size
 
     @cached_property
     def contexts(self) -> dict[str, int]:
         """Number of launches of each CUDA context in the file names of traces; the key is empty for names without a context."""
         contexts: Counter[str] = Counter()
-        for (_, context), count in zip(self.named, self.traces.counts.tolist(), strict=True):
+        for (_, context), count in zip(self.named, self.program.traces.counts.tolist(), strict=True):
             contexts[context] += count
         return dict(sorted(contexts.items()))
 
@@ -77,7 +66,7 @@ class ListFiles:
     @cached_property
     def named(self) -> list[tuple[int, str]]:
         """Tracer's number (or -1) and CUDA context in the file name of each trace."""
-        return [*map(_name_of, self.traces.distinct)]
+        return [*map(_name_of, self.program.traces.distinct)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
@@ -90,7 +79,7 @@ class ListFiles:
     @cached_property
     def beside(self) -> dict[str, list[str]]:
         """Trace files in the folders of the lists that no list names, sorted by number, for each CUDA context."""
-        names = {path.rpartition("/")[2] for path in self.traces.distinct}
+        names = {path.rpartition("/")[2] for path in self.program.traces.distinct}
         others = [(*_name_of(name), str(folder / name)) for folder in self.folders for name in names_in(folder) - names]
         contexts: dict[str, list[str]] = {}
         for number, context, path in sorted(others):
@@ -101,25 +90,26 @@ class ListFiles:
     @cached_property
     def folders(self) -> tuple[Path, ...]:
         """Folders that contain the lists."""
-        return tuple(dict.fromkeys(Path(path) if os.path.isdir(path) else Path(path).parent for path in self.lists))
+        return tuple(dict.fromkeys(Path(path) if os.path.isdir(path) else Path(path).parent for path in self.program.lists))
 
     @cached_property
     def is_outside(self) -> list[bool]:
         """True for each distinct trace that a symbolic link takes from outside the folders of the lists."""
         within = [os.path.realpath(folder) + os.sep for folder in self.folders]
-        entered = {folder: os.path.realpath(folder) + os.sep for folder in {*map(os.path.dirname, self.traces.distinct)}}
+        folders = {*map(os.path.dirname, self.program.traces.distinct)}
+        entered = {folder: os.path.realpath(folder) + os.sep for folder in folders}
 
         def leads_out(path: str) -> bool:
             folder, name = os.path.split(path)
             real = os.path.realpath(path) if name in _links_in(folder) else entered[folder]
             return not real.startswith(tuple(within))
 
-        return [bool(within) and leads_out(path) for path in self.traces.distinct]
+        return [bool(within) and leads_out(path) for path in self.program.traces.distinct]
 
     @cached_property
     def text(self) -> bytes:
         """Text of the first trace list; empty if there is no list file or it is too long."""
-        path = Path(self.lists[0]) if self.lists else Path()
+        path = Path(self.program.lists[0]) if self.program.lists else Path()
         path = path / "kernelslist.g" if path.is_dir() else path
         if path.suffix != ".g":
             return b""

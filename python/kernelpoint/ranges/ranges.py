@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from kernelpoint.errors import ConfigError, shown
-from kernelpoint.profiles.enclosing import MOST_PARTS
+from kernelpoint.profiles.calls import MOST_PARTS
 
 MOST_RANGES = 1_000_000
 SEPARATOR = "/"

@@ -93,7 +93,9 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
         )
     chosen = named or tracer or DEFAULT
     if named is None and in_graphs(profile).any():
-        once = profile.take(traced_once(profile))
+        replayed = in_graphs(profile)
+        first_of_nodes = _nodes(profile, replayed, kinds_of(profile, profile)[0])[1]
+        once = profile.take(np.sort(np.concatenate([np.flatnonzero(~replayed), first_of_nodes])))
         return with_profile(_numbered(once, chosen), profile, log, accepted)
     return _numbered(profile, chosen)
 
@@ -174,12 +176,6 @@ def repetition(profile: Program, launches: Program) -> Repetition:
     unused = np.setdiff1d(np.arange(launches.size), traced)
     replays = len(np.unique(_calls(profile)[replayed])) if replayed.any() else 0
     return Repetition(traced, unused, replays)
-
-
-def traced_once(profile: Program) -> np.ndarray:
-    """Indices of the launches that a tracer sees, int64: those outside CUDA graphs, and the first launch of each graph node."""
-    replayed, kinds = in_graphs(profile), kinds_of(profile, profile)[0]
-    return np.sort(np.concatenate([np.flatnonzero(~replayed), _nodes(profile, replayed, kinds)[1]]))
 
 
 def _calls(profile: Program) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.extras import needs_extra
-from kernelpoint.profiles.enclosing import MOST_PARTS, OPERATOR, with_one_operator
+from kernelpoint.profiles.calls import MOST_PARTS, OPERATOR, with_one_operator
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat, open_decompressed
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.enclosing import OPERATOR, enclosing, with_one_operator
+from kernelpoint.profiles.calls import CALL, OPERATOR, enclosing, remark_lost, with_one_operator
 from kernelpoint.profiles.format import STRUCTURE, TextFormat
 from kernelpoint.profiles.formats.tables import shape
-from kernelpoint.profiles.lost import CALL, remark_lost
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 Thread = tuple[Any, Any]

@@ -6,20 +6,17 @@ import itertools
 import math
 import os
 import sqlite3
-from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.files import open_regular
-from kernelpoint.profiles.enclosing import enclosing
+from kernelpoint.profiles.calls import enclosing, remark_lost
 from kernelpoint.profiles.format import SIGNATURE, ProfileFormat
-from kernelpoint.profiles.lost import remark_lost
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
-T = TypeVar("T")
 _MAGIC = b"SQLite format 3\0"
 _INTEGERS, _END = {int}, (int, type(None))
 
@@ -41,8 +38,29 @@ class NsightSystemsSqlite(ProfileFormat):
     ranges = "an nsys SQLite export with NVTX ranges"
 
     def read(self, path: Path, device: int | None) -> Program:
-        """Read the profile in an SQLite export of Nsight Systems."""
-        return from_database(path, lambda connection, source: _read_tables(connection, source, device, self.with_ranges))
+        """Read the profile in an SQLite export of Nsight Systems. A query that takes more steps than the size of the file
+        allows is stopped.
+        """
+        source = str(path)
+        try:
+            with open_regular(path) as file:
+                if not file.read(len(_MAGIC)) == _MAGIC:
+                    raise ProfileError(f"{source}: this SQLite database is compressed; decompress it first")
+            for end in ("-wal", "-journal"):
+                if (beside := Path(source + end)).exists() and beside.stat().st_size:
+                    raise ProfileError(
+                        f"{source}: its export has not ended, or was killed: {beside.name} has changes that are not in it; "
+                        "export it again"
+                    )
+            # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
+            with closing(sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)) as connection:
+                most, calls = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000, itertools.count()
+                connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+                connection.set_progress_handler(lambda: next(calls) > most, STEPS_AT_ONCE)
+                return _read_tables(connection, source, device, self.with_ranges)
+        except (sqlite3.Error, OverflowError) as error:
+            why = " ".join(str(error).split())  # it quotes names of tables, in which lines may end
+            raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {why}") from None
 
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
@@ -70,38 +88,6 @@ DEFAULTS = {
     "staticSharedMemory": 0, "dynamicSharedMemory": 0, "streamId": UNKNOWN, "correlationId": 0, "deviceId": 0,
     "globalPid": UNKNOWN, "graphNodeId": UNKNOWN,
 }  # fmt: skip
-
-
-def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T:
-    """Open an SQLite export of Nsight Systems, call the function `read` with the database and its name, and return the result.
-
-    Raises:
-        ProfileError: the export cannot be read, or a query takes more steps than the size of the file allows.
-    """
-    source = str(path)
-    try:
-        with open_regular(path) as file:
-            if not file.read(len(_MAGIC)) == _MAGIC:
-                raise ProfileError(f"{source}: this SQLite database is compressed; decompress it first")
-        for end in ("-wal", "-journal"):
-            if (beside := Path(source + end)).exists() and beside.stat().st_size:
-                raise ProfileError(
-                    f"{source}: its export has not ended, or was killed: {beside.name} has changes that are not in it; export "
-                    "it again"
-                )
-        # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
-        connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
-        most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
-        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-        calls = itertools.count()
-        connection.set_progress_handler(lambda: next(calls) > most, STEPS_AT_ONCE)
-        try:
-            return read(connection, source)
-        finally:
-            connection.close()
-    except (sqlite3.Error, OverflowError) as error:
-        why = " ".join(str(error).split())  # it quotes names of tables, in which lines may end
-        raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {why}") from None
 
 
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None, with_ranges: bool) -> Program:

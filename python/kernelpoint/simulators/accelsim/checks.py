@@ -7,6 +7,7 @@ import re
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
 from kernelpoint.admission.list_files import ListFiles, names_in, text_of
 from kernelpoint.finding import Effect
+from kernelpoint.program import Contents
 
 NAMED, REFUSES = Effect.NAMED, Effect.REFUSES
 CHECKS: list[Check] = []
@@ -16,7 +17,7 @@ _RAW = re.compile(r"(kernel-\d+.*)\.trace(?:\.xz|\.gz)?")
 
 
 @check(
-    ListFiles,
+    Contents,
     "single-warp-exits",
     NAMED,
     "Accel-Sim (gpgpu-sim 4.2) stops at an assertion in them (barrier_set_t::deallocate_barrier): leave them out",
@@ -24,8 +25,6 @@ _RAW = re.compile(r"(kernel-\d+.*)\.trace(?:\.xz|\.gz)?")
 )
 def single_warp_exits(listed: ListFiles) -> Case | None:
     """Find CTAs of one warp whose lanes end at different EXIT instructions; Accel-Sim stops at an assertion on them."""
-    if listed.program.contents is None:
-        return None
     one_warp = listed.program.count("warps") == listed.program.count("ctas")
     return of_traces(
         listed,
@@ -49,7 +48,7 @@ def newer_code(listed: ListFiles) -> Case | None:
         return None
     what = f"have code for sm_{max(newer)}; the configuration is for sm_{listed.architecture}"
     count, size = sum(newer.values()), sum(listed.architectures.values())
-    return Case(f"{of_all(count, size)} launches {what}", count / size, None, listed.traces[0])
+    return Case(f"{of_all(count, size)} launches {what}", count / size, None, listed.program.traces[0])
 
 
 @check(
@@ -63,7 +62,7 @@ def ends_with_copy(listed: ListFiles) -> Case | None:
     """Find a trace list whose last command is a copy from the host; Accel-Sim aborts on it."""
     last = listed.text.rstrip().rpartition(b"\n")[2]
     what = "the list ends with a copy to the GPU"
-    return Case(what, 0.0, None, listed.lists[0]) if last.startswith(b"MemcpyHtoD") else None
+    return Case(what, 0.0, None, listed.program.lists[0]) if last.startswith(b"MemcpyHtoD") else None
 
 
 @check(
@@ -77,7 +76,7 @@ def names_not_read(listed: ListFiles) -> Case | None:
     """Find lines of a trace list with ./ or a folder before the name of a trace; Accel-Sim does not read such traces."""
     count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
     what = f"{count:,} lines have a folder or blanks before the name of a trace"
-    return Case(what, 0.0, None, listed.lists[0]) if count else None
+    return Case(what, 0.0, None, listed.program.lists[0]) if count else None
 
 
 @check(
@@ -90,7 +89,7 @@ def names_not_read(listed: ListFiles) -> Case | None:
 def collectives(listed: ListFiles) -> Case | None:
     """Find calls of NCCL in a trace list of several GPUs, such as ncclAllReduce."""
     count = listed.text.count(b"\nnccl") + listed.text.startswith(b"nccl")
-    return Case(f"{count:,} lines of the list are calls of NCCL", 0.0, None, listed.lists[0]) if count else None
+    return Case(f"{count:,} lines of the list are calls of NCCL", 0.0, None, listed.program.lists[0]) if count else None
 
 
 @check(
@@ -105,15 +104,15 @@ def not_processed(listed: ListFiles) -> Case | None:
     if listed.is_selection:
         return None
     names = {name for folder in listed.folders for name in names_in(folder)} | {
-        path.rpartition("/")[2] for path in listed.traces.distinct
+        path.rpartition("/")[2] for path in listed.program.traces.distinct
     }
     processed = {match[1] for match in map(_PROCESSED.fullmatch, names) if match}
     raw = {match[1] for match in map(_RAW.fullmatch, names) if match} - processed
     if not raw:
         return None
     what = f"{len(raw):,} traces beside the list are not processed"
-    place = (listed.lists or listed.traces)[0]
-    return Case(what, len(raw) / (len(raw) + listed.size), None, f"{place}: {min(raw)}")
+    place = (listed.program.lists or listed.program.traces)[0]
+    return Case(what, len(raw) / (len(raw) + listed.program.size), None, f"{place}: {min(raw)}")
 
 
 @check(
@@ -129,9 +128,9 @@ def longer_census(listed: ListFiles) -> Case | None:
     for folder in () if listed.is_selection else listed.folders:
         for name in (f"stats_{context}", "stats.csv"):
             rows = text_of(folder / name).count(b"kernel-")
-            if rows > listed.size:
-                what = f"the tracer counted {rows:,} launches, {rows - listed.size:,} more than the list has"
-                return Case(what, (rows - listed.size) / rows, None, str(folder / name))
+            if rows > listed.program.size:
+                what = f"the tracer counted {rows:,} launches, {rows - listed.program.size:,} more than the list has"
+                return Case(what, (rows - listed.program.size) / rows, None, str(folder / name))
     return None
 
 
@@ -149,7 +148,7 @@ def byte_order_mark(listed: ListFiles) -> Case | None:
     """
     if not listed.text.startswith(b"\xef\xbb\xbf"):
         return None
-    return Case("the list begins with a byte order mark", 1.0 / (listed.size + 1), None, listed.lists[0])
+    return Case("the list begins with a byte order mark", 1.0 / (listed.program.size + 1), None, listed.program.lists[0])
 
 
 @check(
@@ -161,8 +160,8 @@ def byte_order_mark(listed: ListFiles) -> Case | None:
 )
 def container(listed: ListFiles) -> Case | None:
     """Find traces in compressed or packed files that Accel-Sim does not open."""
-    pairs = zip(listed.traces.distinct, listed.traces.counts.tolist(), strict=True)
+    pairs = zip(listed.program.traces.distinct, listed.program.traces.counts.tolist(), strict=True)
     count = sum(launches for path, launches in pairs if path.endswith((".gz", ".zst")))
-    if not count or not listed.lists:
+    if not count or not listed.program.lists:
         return None
-    return Case(f"{of_all(count, listed.size)} traces are .gz or .zst", 0.0, None, listed.lists[0])
+    return Case(f"{of_all(count, listed.program.size)} traces are .gz or .zst", 0.0, None, listed.program.lists[0])

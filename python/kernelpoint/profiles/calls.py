@@ -1,16 +1,19 @@
-"""Ranges of a host thread that contain a call, and the operators among them."""
+"""Calls of a host thread: the ranges that contain a call, and the calls whose kernels a profile lacks."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from kernelpoint.errors import ConfigError, shown
+from kernelpoint.program import ProgramBuilder
 
 Thread = TypeVar("Thread")
 MOST_PARTS = 64  # of the path of a range
 MOST_OPEN = 1000  # ranges of a thread that contain one another
+CALL = re.compile(r"(?:cuda|cu|hip)\w*(?:Launch\w*Kernel|StreamBeginCapture)")  # one that launches a kernel
 OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
 
 
@@ -76,3 +79,23 @@ def with_one_operator(names: list[str]) -> list[str]:
     others = [place for place, name in enumerate(names) if not name.startswith(OPERATOR)]
     last = others[-1] + 1 if others else 0
     return [names[place] for place in others] + [name.removeprefix(OPERATOR) for name in names[last : last + 1]]
+
+
+def remark_lost(builder: ProgramBuilder, calls: Mapping[str, tuple[int, int]]) -> None:
+    """Store a remark about calls whose kernels a profile lacks.
+
+    Model: no kernel is lost where the program captures CUDA graphs, because captured calls start none; and a function of which
+    no call has a kernel is called inside another, which has them.
+
+    Args:
+        builder: builder of the profile.
+        calls: for each function that matches `CALL`, the number of its calls, and of those without a kernel.
+
+    >>> builder = ProgramBuilder("trace.json")
+    >>> remark_lost(builder, {"cudaLaunchKernel": (20, 4), "cuLaunchKernel": (16, 16)})
+    >>> builder.remarks["lost-kernels"].launches
+    4
+    """
+    lost = {name: lacking for name, (made, lacking) in calls.items() if 0 < lacking < made}
+    if lost and not any("StreamBeginCapture" in name for name in calls):
+        builder.remark("lost-kernels", sum(lost.values()), place=f"calls of {', '.join(sorted(lost))}")
