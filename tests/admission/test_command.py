@@ -3,6 +3,7 @@
 import json
 
 from command_line import run_command
+from profiler_files import CENSUS_HEAD
 from trace_writer import cta, small_trace
 
 SOUND, NAMED, REFUSED = 0, 1, 2
@@ -20,16 +21,12 @@ OUTPUT = (
     "Accel-Sim [build 0]\nkernel_name = k\nkernel_launch_uid = 1\ngpu_sim_cycle = 600\ngpu_sim_insn = 9\n"
     "GPGPU-Sim: *** exit detected ***\n"
 )
-CENSUS = (
-    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
-    "total_insts, total_reported_insts\nkernel-1-ctx_0x1.trace.xz, _Z1kv, 2, 1, 1, 2, 64, 1, 1, 128, 0,0\n"
-)
 FORMS = {
     "kernel-1.traceg": TRACE,
     "times.csv": UNIFORM,
     "trace.json": KINETO,
     "out.txt": OUTPUT,
-    "stats_ctx_0x1": CENSUS,
+    "stats_ctx_0x1": CENSUS_HEAD + "kernel-1-ctx_0x1.trace.xz, _Z1kv, 2, 1, 1, 2, 64, 1, 1, 128, 0,0\n",
 }
 
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 import typer
-from profiler_files import write_nsys_tables
+from profiler_files import CENSUS_HEAD, write_nsys_tables
 from trace_writer import cta, small_trace
 
 from kernelpoint.cli.check import check
@@ -149,10 +149,6 @@ def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraph
 
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-CENSUS = (
-    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
-    "total_insts, total_reported_insts\n"
-)
 LISTED = {f"kernel-{n}.traceg": SOUND for n in range(1, 5)}
 LINES = "".join(f"{name}\n" for name in LISTED)
 
@@ -181,7 +177,7 @@ FOLDERS = {
     "half of the traces unprocessed": (listed() | {f"kernel-{n}.trace": SOUND for n in (5, 6)}, "not-processed"),
     "the rest unprocessed and packed": (listed() | {"kernel-5-ctx_0x1.trace.xz": "x"}, "not-processed"),
     "a census with more launches": (
-        listed() | {"stats.csv": CENSUS + "".join(f"kernel-{n}.trace, k, 2,1,1,2,64,1,1,128,0,0\n" for n in range(1, 9))},
+        listed() | {"stats.csv": CENSUS_HEAD + "".join(f"kernel-{n}.trace, k, 2,1,1,2,64,1,1,128,0,0\n" for n in range(1, 9))},
         "longer-census",
     ),
     "blanks before names": (listed(LINES.replace("kernel-3", "  kernel-3")), "names-not-read"),
@@ -421,9 +417,9 @@ FILES = {
     "chakra-cut": (b"\x07\n\x050.0.4\xff\xff\xff\xff\x0f", "it should have 4,294,967,295 bytes"),
     "other-version": ('{"type":"run","version":1}\n', "has format version 1, but"),
     "kernel_names.txt": ("Kernel0 name: k\n  Grid size: (0, 1, 1), Block size: (64, 1, 1)\n", "must be 1 or more"),
-    "stats_ctx_0x3": (CENSUS + "kernel-1-ctx_0x3.trace, k, 2,1,1,9,64,1,1,128,0,0\n", "the row is damaged"),
-    "stats_ctx_0x2": (CENSUS + "kernel-1-ctx_0x2.trace, k, 2,1,1\n", "10 numbers"),
-    "stats_ctx_0x1": (CENSUS + "kernel-2-ctx_0x1.trace, k, 2,1,1,2,64,1,1,128,0,0\n", "expected kernel-1"),
+    "stats_ctx_0x3": (CENSUS_HEAD + "kernel-1-ctx_0x3.trace, k, 2,1,1,9,64,1,1,128,0,0\n", "the row is damaged"),
+    "stats_ctx_0x2": (CENSUS_HEAD + "kernel-1-ctx_0x2.trace, k, 2,1,1\n", "10 numbers"),
+    "stats_ctx_0x1": (CENSUS_HEAD + "kernel-2-ctx_0x1.trace, k, 2,1,1,2,64,1,1,128,0,0\n", "expected kernel-1"),
 }
 LAUNCH = ((1, "gemm"), (2, "cudaLaunchKernel_v7000"))
 DIAGNOSTIC = "CREATE TABLE DIAGNOSTIC_EVENT(text); INSERT INTO DIAGNOSTIC_EVENT VALUES ('{}');"

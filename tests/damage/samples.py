@@ -5,6 +5,7 @@ import io
 import zipfile
 
 import numpy as np
+from profiler_files import CENSUS_HEAD
 
 from kernelpoint.planning.plan import FORMAT_VERSION
 from kernelpoint.program import RECORD
@@ -22,10 +23,9 @@ PROFILES = {
     "accelsim.txt": "Processing kernel kernel-1.traceg\nkernel_name = k \nkernel_launch_uid = 1 \ngpu_sim_cycle = 10\n"
     "gpu_sim_insn = 5\n",
 }
-CENSUS = (
-    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
-    "total_insts, total_reported_insts\n"
-) + "".join(f"kernel-{i + 1}-ctx_0x5d0.trace.xz, _Z{i % 4}k, 8, 1, 1, 8, 64, 1, 1, 64, 0,0\n" for i in range(40))
+CENSUS = CENSUS_HEAD + "".join(
+    f"kernel-{i + 1}-ctx_0x5d0.trace.xz, _Z{i % 4}k, 8, 1, 1, 8, 64, 1, 1, 64, 0,0\n" for i in range(40)
+)
 
 MACSIM_CENSUS = (
     "Kernel{} name: k{}\n  Grid size: (8, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 16, # of regs: 16, "

@@ -12,7 +12,7 @@ from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
 from kernelpoint.profiles.calls import MOST_OPEN, enclosing
 from kernelpoint.program import Program, descriptions
 from kernelpoint.ranges import Ranges, ranges_for, read_ranges
-from kernelpoint.ranges.source import SOURCES
+from kernelpoint.ranges.ranges import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
 from kernelpoint.workload import HostInfo, program_of, with_profile
 

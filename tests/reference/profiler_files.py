@@ -10,6 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+CENSUS_HEAD = (  # first line of a census of Accel-Sim's tracer
+    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
+    "total_insts, total_reported_insts\n"
+)
 START = 1_661_203_462_600_478_250  # ns
 
 

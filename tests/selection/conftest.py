@@ -1,11 +1,8 @@
 import pytest
+from profiler_files import CENSUS_HEAD
 from simulated_host import SimulatedHost
 from trace_writer import small_trace
 
-HEADER = (
-    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
-    "total_insts, total_reported_insts\n"
-)
 KERNELS = (("_Z4gemmPf", 64, 256), ("_Z4biasv", 8, 128), ("_Z4reluv", 16, 128), ("_Z3sumPf", 4, 64))
 LAUNCHES = 400
 
@@ -25,7 +22,7 @@ def census(tmp_path):
         file = f"kernel-{launch + 1}-ctx_0x5d0.trace.xz"
         rows.append(f"{file}, {name}, {grid}, 1, 1, {grid}, {block}, 1, 1, {block}, 0,0\n")
     path = tmp_path / "stats_ctx_0x5d0"
-    path.write_text(HEADER + "".join(rows))
+    path.write_text(CENSUS_HEAD + "".join(rows))
     return path
 
 

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from profiler_files import write_nsys_tables
+from profiler_files import CENSUS_HEAD, write_nsys_tables
 from trace_writer import cta, small_trace
 
 import kernelpoint as kp
@@ -192,8 +192,7 @@ def test_a_selection_of_a_program_with_graphs_traces_nodes_and_estimates_all_lau
     monkeypatch.chdir(tmp_path)
     rows = [f"kernel-{n}-ctx_0x1.trace.xz, _Z{len(name)}{name}Pf, {GRID[name]}, 1, 1, {GRID[name]}, 64, 1, 1, 64, 0,0"
             for n, name in enumerate(["load"] * EAGER + NODES, 1)]  # fmt: skip
-    head = "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, "
-    (tmp_path / "stats_ctx_0x1").write_text(head + "#threads, total_insts, total_reported_insts\n" + "\n".join(rows) + "\n")
+    (tmp_path / "stats_ctx_0x1").write_text(CENSUS_HEAD + "\n".join(rows) + "\n")
     sqlite_profile(tmp_path / "p.sqlite", program())
     words = ["stats_ctx_0x1", "--profile", "p.sqlite", "-o", "drawn", "--relative-error", "0.05"]
     command("select")(args=words, standalone_mode=False)

@@ -426,11 +426,7 @@ def in_graphs(profile: Program) -> np.ndarray:
     """True for launches that are nodes of CUDA graphs, bool [N]: as the file says, or because several launches share a CUDA
     call.
 
-    >>> from kernelpoint.program import ProgramBuilder
-    >>> builder = ProgramBuilder("example")
-    >>> for call in (1, 2, 2):
-    ...     builder.add("gemm", (2, 1, 1), (64, 1, 1), order=call)
-    >>> in_graphs(builder.finish()).tolist()
+    >>> in_graphs(Program.of(["gemm"] * 3, calls=np.array([1, 2, 2]))).tolist()
     [False, True, True]
     """
     mask = np.zeros(profile.size, bool)

@@ -209,12 +209,9 @@ def read_profile(path: str | Path, device: int | None = None, with_ranges: bool 
     Raises:
         ProfileError: the file is missing, of no known format, or damaged; the message says where.
 
-    >>> import pathlib
-    >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\\n"
-    >>> _ = pathlib.Path("profile.csv").write_text(rows)
-    >>> profile = read_profile("profile.csv")
-    >>> profile.size, profile.names[0]
-    (1, 'gemm')
+    >>> profile = read_profile("times.csv")
+    >>> profile.size, profile.names[0], profile.duration[:2].tolist()
+    (6, 'axpy_f32', [5000.0, 5100.0])
     """
     path = Path(path)
     with errors_of_file(str(path)):

@@ -4,7 +4,7 @@ A source says in which range each launch lies. Each is a file of `sources`, foun
 """
 
 from kernelpoint.ranges.ranges import Ranges as Ranges
+from kernelpoint.ranges.ranges import RangeSource as RangeSource
 from kernelpoint.ranges.ranges import matching as matching
-from kernelpoint.ranges.source import RangeSource as RangeSource
-from kernelpoint.ranges.source import ranges_for as ranges_for
-from kernelpoint.ranges.source import read_ranges as read_ranges
+from kernelpoint.ranges.ranges import ranges_for as ranges_for
+from kernelpoint.ranges.ranges import read_ranges as read_ranges

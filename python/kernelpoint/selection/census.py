@@ -65,11 +65,8 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
         ProfileError: the file cannot be read, or a launch is missing.
         ConfigError: `path` is a profile and `tracer` is None, or the census is of another tracer.
 
-    >>> import pathlib
-    >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\\n"
-    >>> _ = pathlib.Path("profile.csv").write_text(rows)
-    >>> read_census(pathlib.Path("profile.csv"), "accelsim", lambda line: None).size
-    1
+    >>> read_census(Path("times.csv"), "accelsim", lambda line: None).numbers.tolist()
+    [1, 2, 3, 4, 5, 6]
     """
     try:
         beginning = beginning_of(path)
@@ -157,12 +154,8 @@ def repetition(profile: Program, launches: Program) -> Repetition:
 
     Model: nodes of a graph with equal name, grid and block correspond in the order of their numbers, or else of their starts.
 
-    >>> from kernelpoint.program import ProgramBuilder
-    >>> builder = ProgramBuilder("decode.sqlite")
-    >>> for name, call in (("load", 1), ("gemm", 2), ("add", 2), ("gemm", 3), ("add", 3)):
-    ...     builder.add(name, (2, 1, 1), (64, 1, 1), order=call)
-    >>> ones = np.ones((3, 3), int)
-    >>> repetition(builder.finish(), Program.of(["load", "gemm", "add"], ones * [2, 1, 1], ones * [64, 1, 1])).traced.tolist()
+    >>> profile = Program.of(["load", "gemm", "add", "gemm", "add"], calls=np.array([1, 2, 2, 3, 3]))
+    >>> repetition(profile, Program.of(["load", "gemm", "add"])).traced.tolist()
     [0, 1, 2, 1, 2]
     """
     replayed = in_graphs(profile)

@@ -55,11 +55,9 @@ def write_output(
     >>> import numpy as np
     >>> from kernelpoint.estimation import Design
     >>> from kernelpoint.selection import read_census
-    >>> row = "0,sum,8x1x1,64x1x1,32,0,7,0,5.5"
-    >>> _ = Path("times.csv").write_text(f"idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n{row}\\n")
     >>> census = read_census(Path("times.csv"), "accelsim", lambda line: None)
-    >>> design = Design(np.zeros(1, int), np.ones(1, int), np.full(1, 0.5))
-    >>> files = write_output(Path("drawn"), Selection(census, design, {}, traced=np.ones(1, bool)))
+    >>> design = Design(np.zeros(6, int), np.ones(1, int), np.full(6, 0.5))
+    >>> files = write_output(Path("drawn"), Selection(census, design, {}, traced=np.ones(6, bool)))
     >>> [file.name for file in files]
     ['selection.kpselect', 'kernel_range-1.txt', 'trace.sh']
     """

@@ -158,11 +158,9 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
     >>> from kernelpoint.selection import read_census
     >>> Path("drawn").mkdir()
     >>> _ = Path("drawn/kernel-1.traceg").write_bytes(Path("traces/kernel-1.traceg").read_bytes())
-    >>> row = "0,axpy_f32,8x1x1,256x1x1,32,0,7,0,5.5"
-    >>> _ = Path("times.csv").write_text(f"idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n{row}\\n")
     >>> census = read_census(Path("times.csv"), "accelsim", lambda line: None)
-    >>> design = Design(np.zeros(1, int), np.ones(1, int), np.full(1, 0.5))
-    >>> listed_launches(Selection(census, design, {}, traced=np.ones(1, bool)), "drawn")
+    >>> design = Design(np.zeros(6, int), np.ones(1, int), np.full(6, 0.5))
+    >>> listed_launches(Selection(census, design, {}, traced=np.arange(6) < 1), "drawn")
     (array([0]), Texts(['drawn/kernel-1.traceg']))
     """
     listed, program = read_trace_list(path), selection.program

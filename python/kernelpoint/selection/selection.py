@@ -27,12 +27,8 @@ class Selection(Plan):
         traced: bool [N], True for launches to trace.
         spare: launches to trace in each stratum (group sampled separately), per launch that the first sample needs there.
 
-    >>> from kernelpoint.program import ProgramBuilder
-    >>> builder = ProgramBuilder("example")
-    >>> for _ in range(3):
-    ...     builder.add("gemm", (2, 1, 1), (64, 1, 1))
     >>> design = Design(np.zeros(3, int), np.array([1]), np.array([0.5, 0.1, 0.9]))
-    >>> program = replace(builder.finish(), numbers=np.arange(1, 4), tracer="accelsim")
+    >>> program = Program.of(["gemm"] * 3, numbers=np.arange(1, 4), tracer="accelsim")
     >>> Selection(program, design, {}, traced=np.array([False, True, True])).numbers.tolist()
     [2, 3]
     """
@@ -109,10 +105,7 @@ def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selec
         PolicyError: another input of the policy is missing.
 
     >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.program import ProgramBuilder
-    >>> builder = ProgramBuilder("example")
-    >>> builder.add("gemm", (2, 1, 1), (64, 1, 1))
-    >>> census = replace(builder.finish(), numbers=np.arange(1, 2), tracer="accelsim")
+    >>> census = Program.of(["gemm"], source="an example", numbers=np.arange(1, 2), tracer="accelsim")
     >>> selection, drawn = draw(census, parse_config({"version": 1, "policy": "kernelpoint"}, "keys"), 1.0, print)
     >>> selection.numbers.tolist(), drawn.tolist()
     ([1], [0])

@@ -160,12 +160,9 @@ def known_times(program: Program, policy: str) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
 
-    >>> import pathlib
     >>> from kernelpoint.profiles import read_profile
-    >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
-    >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
     >>> times, known = known_times(read_profile("times.csv"), "stem")
-    >>> times.tolist(), known.tolist()
+    >>> times[:3].tolist(), known[:3].tolist()
     ([5000.0, 5100.0, 5200.0], [True, True, True])
     """
     require(program, policy, Need.PROFILE)
@@ -428,12 +425,9 @@ def with_profile(program: Program, config: Config, log: Log, pool: Pool | None =
     Raises:
         ProfileError: the file cannot be read or does not fit the launches, or the model has no traces to predict from.
 
-    >>> import pathlib
     >>> from kernelpoint.config import parse_config
-    >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
-    >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
     >>> config = parse_config({"version": 1, "policy": "stem", "profile": "times.csv"}, "keys")
-    >>> with_profile(Program((3,)), config, print).time.tolist()
+    >>> with_profile(Program((6,)), config, print).time[:3].tolist()
     [5000.0, 5100.0, 5200.0]
     """
     if config.profile is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.program import Program
-from kernelpoint.ranges.source import Log, RangeSource
+from kernelpoint.ranges.ranges import Log, RangeSource
 
 MOST_PERIODS = 256  # lengths that are tried, those that the most kernels come back after
 LEAST_PERIOD = 2  # launches

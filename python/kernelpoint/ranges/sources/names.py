@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.program import Program
-from kernelpoint.ranges.source import Log, RangeSource
+from kernelpoint.ranges.ranges import Log, RangeSource
 
 
 class Names(RangeSource):

@@ -8,7 +8,7 @@ from pathlib import Path
 from kernelpoint.errors import ProfileError, shown
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_text
 from kernelpoint.program import Program
-from kernelpoint.ranges.source import Log, RangeSource
+from kernelpoint.ranges.ranges import Log, RangeSource
 
 
 class Table(RangeSource):
