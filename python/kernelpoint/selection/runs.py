@@ -166,7 +166,7 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
     listed, program = read_trace_list(path), selection.program
     numbers, listed_numbers = np.asarray(program.numbers), np.asarray(listed.numbers)
     if not np.array_equal(numbers, np.arange(program.size) + numbers[:1]):
-        return _repeated(selection, path)
+        return _repeated(selection, path, listed)
     first_number = int(numbers[0])
     launches = listed_numbers - first_number
     for row in np.flatnonzero((listed_numbers < 0) | (launches < 0) | (launches >= program.size))[:1].tolist():
@@ -189,9 +189,9 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
     return launches.astype(np.int64), listed.traces
 
 
-def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
+def _repeated(selection: Selection, path: str, listed: Program) -> tuple[np.ndarray, Texts]:
     """Launches of the census for each trace of a list, for a program with CUDA graphs, whose list repeats traces."""
-    listed, numbers = read_trace_list(path), np.asarray(selection.program.numbers)
+    numbers = np.asarray(selection.program.numbers)
     launches = np.flatnonzero(np.isin(numbers, np.asarray(listed.numbers)))
     if not np.array_equal(numbers[launches], np.asarray(listed.numbers)):
         raise TraceError(
