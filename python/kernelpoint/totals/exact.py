@@ -71,7 +71,11 @@ def with_exact(look: Look, totals: Mapping[str, float]) -> Look:
         name: one.moved(totals[name], 0.0, std_error=0.0, computed_half_width=0.0) if name in totals else one
         for name, one in look.estimates.items()
     }
-    ratios = {name: _ratio(name, ratio, estimates, totals) for name, ratio in look.ratios.items()}
+    ratios = dict(look.ratios)
+    for name, ratio in look.ratios.items():
+        above, below = (estimates[counter] for counter in RATIOS[name])
+        if {above.counter, below.counter} & set(totals) and below.estimate:
+            ratios[name] = replace(above / below, counter=name, simulated=ratio.simulated)
     return replace(look, estimates=estimates, ratios=ratios)
 
 
@@ -94,10 +98,3 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray) -> Look:
         for name, values in grids.items()
     }
     return replace(look, estimates={**look.estimates, **exact})
-
-
-def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], totals: Mapping[str, float]) -> Estimate:
-    above, below = (estimates[counter] for counter in RATIOS[name])
-    if not {above.counter, below.counter} & set(totals) or not below.estimate:
-        return ratio
-    return replace(above / below, counter=name, simulated=ratio.simulated)

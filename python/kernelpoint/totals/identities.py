@@ -109,11 +109,23 @@ def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
         {name: e.simulated for name, e in finite.items() if math.isfinite(e.simulated)},
         {name: 0.0 for name in finite if name.startswith("energy")},
     )
-    holding = [identity for identity in _identities(finite) if _holds(identity, engine)]
+    parts = {name: 1.0 for name in sorted(finite) if name.startswith("energy_")}
+    energy: tuple[Terms, ...] = ({"energy": -1.0, **parts},) if parts else ()
+    results, holding = engine.results.of(engine.results.units), []
+    for identity in (*IDENTITIES, *energy):
+        if identity.keys() <= finite.keys() & {*engine.counters}:
+            terms = results[:, [engine.counters.index(name) for name in identity]] * np.array(list(identity.values()))
+            if len(terms) and (np.abs(terms.sum(axis=1)) <= ROUNDING * np.abs(terms).max(axis=1)).all():
+                holding.append(identity)
     for identity in (*holding, *holding):
         balance.derive(identity)
     balance.project(holding, [{part: 1.0, whole: -1.0} for part, whole in parts_of_wholes(finite, engine)])
-    estimates = {name: e if name in stays or name not in finite else _moved(e, balance) for name, e in look.estimates.items()}
+    estimates = dict(look.estimates)
+    for name, e in finite.items():
+        if name not in stays:
+            value, half = balance.values[name], math.nan if math.isnan(e.half_width) else balance.half_widths[name]
+            wider = e.computed_half_width + abs(value - e.estimate)
+            estimates[name] = e.moved(value, half, computed_half_width=min(wider, half) if math.isfinite(wider) else half)
     ratios = {name: ratio if name in fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios)
 
@@ -129,32 +141,6 @@ def parts_of_wholes(counters: Iterable[str], engine: Engine) -> list[tuple[str, 
         if {part, whole} <= values.keys() & set(counters)
         and bool((values[part] >= 0.0).all() and (part in IN_TOTAL or (values[part] <= values[whole]).all()))
     ]
-
-
-def _identities(counters: Iterable[str]) -> list[Terms]:
-    """Identities among counters; the energy is that of its parts."""
-    names = set(counters)
-    parts = {name: 1.0 for name in sorted(names) if name.startswith("energy_")}
-    energy: tuple[Terms, ...] = ({"energy": -1.0, **parts},) if parts else ()
-    return [identity for identity in (*IDENTITIES, *energy) if set(identity) <= names]
-
-
-def _holds(identity: Terms, engine: Engine) -> bool:
-    """True if the identity is true in every simulated launch, to the digits that simulators print; False where there
-    is none."""
-    if not set(identity) <= set(engine.counters):
-        return False
-    columns = [engine.counters.index(name) for name in identity]
-    rows = engine.results.of(engine.results.units)[:, columns]
-    terms = rows * np.array(list(identity.values()))
-    return bool(len(rows) and (np.abs(terms.sum(axis=1)) <= ROUNDING * np.abs(terms).max(axis=1)).all())
-
-
-def _moved(e: Estimate, balance: Balance) -> Estimate:
-    value = balance.values[e.counter]
-    half = math.nan if math.isnan(e.half_width) else balance.half_widths[e.counter]
-    computed = min(e.computed_half_width + abs(value - e.estimate), half) if math.isfinite(e.computed_half_width) else half
-    return e.moved(value, half, computed_half_width=computed)
 
 
 def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Estimate:

@@ -203,7 +203,10 @@ def _by_times(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_
 def _levels(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
     """Labels of each level of strata, expected costs, known launches, and the expected spread of each level."""
     if program.amounts is not None:
-        return *_from_descriptions(program, program.amounts), DESCRIBED_SPREADS
+        work, signature = program.amounts, program.signature
+        amount = np.round(np.log2(1.0 + work)).astype(np.int64)
+        labels = [program.kernels, amount, signature, context(signature, program.offsets)]
+        return labels, work, np.ones(program.size, bool), DESCRIBED_SPREADS
     if program.source and program.contents is None:
         return *_from_profile(program), METADATA_SPREADS
     return *_from_traces(program), CLUSTER_SPREADS
@@ -236,14 +239,6 @@ def _from_traces(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nda
     per_sm = program.count("instructions") / np.clip(program.count("ctas"), 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
     return [alike, amount, stream, context(stream, program.offsets)], LATENCY + per_sm, has_stream
-
-
-def _from_descriptions(program: Program, work: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Labels of strata from descriptions of launches: name, amount of work, signature (name, shape, key), neighbouring
-    launches.
-    """
-    amount, signature = np.round(np.log2(1.0 + work)).astype(np.int64), program.signature
-    return [program.kernels, amount, signature, context(signature, program.offsets)], work, np.ones(program.size, bool)
 
 
 def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:

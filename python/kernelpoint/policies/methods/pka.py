@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -16,9 +16,6 @@ from kernelpoint.program import Program
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import first_of_each
 from kernelpoint.workload import Available, Need
-
-if TYPE_CHECKING:
-    from kernelpoint.program import Program
 
 MOST_CLUSTERS = 20
 VARIANCE_KEPT = 0.9995
@@ -182,23 +179,20 @@ def _known_amounts(program: Program, detailed: np.ndarray) -> np.ndarray:
 
 
 def _classified(program: Program, detailed: np.ndarray, clusters: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Clusters of the launches without counters, from a light profile of every launch."""
+    """Clusters of the launches without counters, from a light profile of every launch: one column for each kernel, and log2 of
+    grid, block, registers and shared memory.
+    """
     from sklearn.linear_model import SGDClassifier
 
     if len(np.unique(clusters)) == 1:
         return np.full(int(rest.sum()), clusters[0])
-    light = _light_features(program)
+    kernel = program.kernels
+    one_hot = (kernel[:, None] == np.unique(kernel[kernel >= 0])[None]).astype(float)
+    columns = program.grid, program.block, program.registers[:, None], program.shared_memory[:, None]
+    sizes = np.concatenate(columns, axis=1).astype(float)
+    light = np.concatenate([one_hot, np.log2(1.0 + np.maximum(sizes, 0.0))], axis=1)
     mean, deviation = light[detailed].mean(axis=0), light[detailed].std(axis=0)
     scaled = (light - mean) / np.where(deviation > 0.0, deviation, 1.0)
     state = int(generator(program.seed, "pka classifier").integers(2**31))
     model = SGDClassifier(loss="log_loss", random_state=state).fit(scaled[detailed], clusters)
     return model.predict(scaled[rest]).astype(np.int64)
-
-
-def _light_features(program: Program) -> np.ndarray:
-    """One column per kernel, and log2 of grid, block, registers and shared memory."""
-    kernel = program.kernels
-    one_hot = (kernel[:, None] == np.unique(kernel[kernel >= 0])[None]).astype(float)
-    columns = program.grid, program.block, program.registers[:, None], program.shared_memory[:, None]
-    sizes = np.concatenate(columns, axis=1).astype(float)
-    return np.concatenate([one_hot, np.log2(1.0 + np.maximum(sizes, 0.0))], axis=1)
