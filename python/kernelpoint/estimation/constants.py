@@ -18,7 +18,6 @@ SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}
 DEGREES_PER_DRAW = 2.0  # degrees of freedom of a variance are at most this times the draws, or strata, behind it
 MIN_SQUARED_ERROR = 1e-6  # squared relative error of predictions about their line, at least
 NO_SPREAD = 2.5e-5  # squared CoV of a stratum, at least: (0.5 %)^2, since clocks that tick in whole units read 0
-MIN_DEGREES = 2.0  # degrees of freedom that the bound of a counter needs which the budget is not about
 MIN_COUNTS = 5  # draws that are no zeros which a bound on a count needs, if others are
 
 # Strata

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 LINEAR_RANGE = 4  # labels that span up to this many times their number are numbered without a sort
-LEAST_BITS = 12  # bits of a number that are worth sorting by
 
 
 class Numbering(NamedTuple):
@@ -69,7 +68,7 @@ def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) 
     place = units.bit_length()
     free = 63 - (high - low).bit_length() - place
     bits = 0 if u is None else min(free, 50)
-    if free < 0 or (u is not None and bits < LEAST_BITS):
+    if free < 0:
         return np.lexsort((labels,) if u is None else (u, labels)).astype(small)
     packed = labels.astype(np.int64) - low
     if u is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpoint.errors import JournalError
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.inference import Combination, TotalErrors
@@ -103,6 +104,9 @@ class Sampling(ABC):
         """State of the present pass (round of sampling) for the journal, from which a run can resume, as JSON types."""
 
     @abstractmethod
+    def _restores(self, state: Mapping[str, Any]) -> bool:
+        """Set the sample of a pass from its state; False, and nothing is set, if the state does not fit this design."""
+
     def restore_pass(self, state: Mapping[str, Any]) -> None:
         """Set the sample of a pass (round of sampling) from the journal (record from which a run can resume), instead of
         computing it.
@@ -111,8 +115,14 @@ class Sampling(ABC):
             state: value that `pass_state` returned.
 
         Raises:
-            JournalError: the state does not fit this design.
+            JournalError: the state does not fit this design: it has another form, or numbers of draws below the present ones or
+                above those of the launches.
         """
+        if not self._restores(state):
+            raise JournalError(
+                "the journal is of another plan: its sample sizes for a round of sampling are impossible here; name "
+                "another with `journal:`"
+            )
 
     @abstractmethod
     def leaving_out(self, units: Ints) -> Sampling:

@@ -182,7 +182,7 @@ def _by_cells(first: Run, second: Run) -> Comparison:
         f"assumed: a launch that was not drawn changes by no more than {100 * cells.design.care.allowance:g} % of its "
         "prediction otherwise than the drawn ones do"
     )
-    notes = [*_notes(first, second, rows), *[assumed] * (cells.largest_share > 0.0)]
+    notes = [*_notes(first, second, rows), *[assumed] * (len(drawn) < cells.design.size)]
     return _comparison(first, second, rows, confidence, notes, common=len(drawn))
 
 

@@ -279,11 +279,6 @@ class AssistedDesign:
         return self.of_free(np.asarray(self.groups))
 
     @cached_property
-    def _free_u(self) -> Floats:
-        """Permanent random numbers of the units that are sampled by chance, float64 [free]."""
-        return self.of_free(np.asarray(self.u, dtype=float))
-
-    @cached_property
     def _drawn(self) -> dict[str, list[dict[int, int]]]:
         """Drawn units of nodes (Part) of each part, by name of the tree; a copy with another u has its own."""
         return {}
@@ -437,8 +432,9 @@ class AssistedDesign:
         allowed = [
             min(targets[name] / max(share, 1e-300) for name, share in of_part.items()) for of_part in shares
         ]  # of a part, relative to it
+        u = self.of_free(np.asarray(self.u, dtype=float))
         return [
-            Part(units, cells, self._free_u, drawn[k], self._least(k, cells.N, allowed[k]))
+            Part(units, cells, u, drawn[k], self._least(k, cells.N, allowed[k]))
             for k, (units, cells) in enumerate(self._trees[cells_key])
         ]
 

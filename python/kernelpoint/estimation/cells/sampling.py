@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import JournalError
 from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
@@ -96,11 +95,6 @@ class CellSampling(Sampling):
         """
         return self._parts.present
 
-    @property
-    def largest_share(self) -> float:
-        """Largest share of the first target's total that one sampled launch represents; 0 if every launch is drawn."""
-        return self._parts.largest_share(self.cells, next(iter(self._predicted_targets())))
-
     def restrict_to(self, other: CellSampling) -> None:
         """Reduce the sample to the launches that another run of the same design has drawn, too."""
         self._parts.set(np.minimum(self.cells, other.cells).tolist())
@@ -151,25 +145,6 @@ class CellSampling(Sampling):
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
-    def set_scales(self) -> None:
-        """Compute, for each counter without predictions of its own, its ratio to the counter whose predictions it uses, from
-        all draws (combined ratio estimator, Cochran 1977, section 6.11; its bias is of order 1 / draws). Measured predictions
-        are scaled, too.
-        """
-        constants_of = self.design.known
-        names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
-        self._scales = {}
-        if not names or self._parts.whole:
-            return
-        weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self.target)), 0.0)
-        drawn = np.flatnonzero(weights)
-        for name in names:
-            x, _ = self.design.prediction(self._like.get(name, name), self.target)
-            predicted = float(weights[drawn] @ x[drawn])
-            total = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
-            if predicted > 0.0 and total >= 0.0:
-                self._scales[name] = total / predicted
-
     def _fit(self, combination: Combination) -> TotalFit:
         """The fit of a combination of counters. A change from one run to another is fitted on the mean prediction of both: its
         own is next to nothing.
@@ -179,7 +154,7 @@ class CellSampling(Sampling):
         if is_counter and name in self._fits:
             return self._fits[name]
         names = [self._like.get(name, name) for _, name in combination]
-        of_budget = bool(self._counted & {*names})
+        of_budget = not {*names}.isdisjoint(map(self.counted, self.budget.targets))
         expected = min(map(self.design.expected_error, names)) if of_budget and not self._like else 0.0
         least = min(map(self.design.least_error, names))
         trust = Trust(least, of_budget, expected, self._of_certain(name) if is_counter else np.zeros((3, 0)))
@@ -213,11 +188,6 @@ class CellSampling(Sampling):
         values = self._values([(1.0, counter)], units[has])
         return np.stack([values, x[has] * scale, size[has] * (scale or 1.0)])
 
-    @property
-    def _counted(self) -> set[str]:
-        """Counters of all targets; for a ratio, the counter in its numerator."""
-        return {self.counted(target) for target in self.budget.targets}
-
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum of results over simulated units."""
         return float(self._results_of(combination, units[self.results.rows[units] >= 0]).sum())
@@ -240,13 +210,26 @@ class CellSampling(Sampling):
         return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
 
     def begin_analysis(self, states: bool) -> None:
-        """Start an interim analysis (end of a round of sampling): forget the estimates of the last one.
+        """Start an interim analysis (end of a round of sampling): forget the estimates of the last one, and compute, for each
+        counter without predictions of its own, its ratio to the counter whose predictions it uses, from all draws (combined
+        ratio estimator, Cochran 1977, section 6.11; its bias is of order 1 / draws). Measured predictions are scaled, too.
 
         Args:
             states: True if half-widths are stated.
         """
-        self._fits, self._states = {}, states
-        self.set_scales()
+        self._fits, self._states, self._scales = {}, states, {}
+        constants_of = self.design.known
+        names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
+        if not names or self._parts.whole:
+            return
+        weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self.target)), 0.0)
+        drawn = np.flatnonzero(weights)
+        for name in names:
+            x, _ = self.design.prediction(self._like.get(name, name), self.target)
+            predicted = float(weights[drawn] @ x[drawn])
+            total = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
+            if predicted > 0.0 and total >= 0.0:
+                self._scales[name] = total / predicted
 
     def begin_comparison(self, like: Mapping[str, str]) -> None:
         """Start the comparison of two runs. The sampling then has the counters of both runs, under different names.
@@ -340,13 +323,12 @@ class CellSampling(Sampling):
         if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter
             most = min(most, enough)
         least = n + (not any(parts.apart)) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
-        parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(look, least, most))
+        if self.looks >= constants.PASSES - 1:
+            parts.set(parts.counts)
+        else:
+            demands = [self._demand(look, target) for target in self.budget.targets]
+            parts.set(parts.needed(demands, self._alpha(self.looks + 1), least, most))
         return True
-
-    def _needed(self, look: Look, least: int, most: int) -> list[int]:
-        """The least numbers of cells, `least` to `most` in the rest, that should meet the budget with the spreads of a look."""
-        demands = [self._demand(look, target) for target in self.budget.targets]
-        return self._parts.needed(demands, self._alpha(self.looks + 1), least, most)
 
     def _demand(self, look: Look, target: str) -> Demand:
         """The half-width and the outlier allowance that a target leaves, in the unit of the predictions that serve for it."""
@@ -398,19 +380,16 @@ class CellSampling(Sampling):
     def pass_state(self) -> dict[str, Any]:
         return {"cells": self.cells, "apart": self._parts.apart}
 
-    def restore_pass(self, state: Mapping[str, Any]) -> None:
+    def _restores(self, state: Mapping[str, Any]) -> bool:
         cells, apart = state.get("cells"), state.get("apart")
         limits = list(zip(self.cells, self._parts.counts, strict=True))
-        fits = all(isinstance(one, list) and len(one) == len(limits) for one in (cells, apart))
-        if not fits or not all(
+        fits = all(isinstance(one, list) and len(one) == len(limits) for one in (cells, apart)) and all(
             isinstance(n, int) and low <= n <= high and isinstance(is_apart, bool)
             for n, is_apart, (low, high) in zip(cells or (), apart or (), limits, strict=True)
-        ):
-            raise JournalError(
-                "the journal is of another plan: its sample sizes for a round of sampling are impossible with this one; "
-                "name another file with `journal:`"
-            )
-        self._parts.set(cells or (), apart)
+        )
+        if fits:
+            self._parts.set(cells or (), apart)
+        return fits
 
     def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """Corrected: x + level of the group + slope x, and what these leave of the estimate in proportion to the size. So

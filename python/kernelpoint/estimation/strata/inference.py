@@ -274,7 +274,8 @@ class Inference:
             return False
         _, degrees = variance_and_degrees(sampling_factors(self.sample.N, self.n), self.spreads[index])
         few = np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
-        return degrees < constants.MIN_DEGREES or bool(few and self._nothing(index)[0].any())
+        # t has no finite variance with 2 degrees of freedom or fewer
+        return degrees < 2.0 or bool(few and self._nothing(index)[0].any())
 
     # ---- targets ----------------------------------------------------------------------------------------------------
 

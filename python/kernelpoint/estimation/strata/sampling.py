@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.inference import Combination, TotalErrors
@@ -272,18 +272,15 @@ class StrataSampling(Sampling):
     def pass_state(self) -> dict[str, Any]:
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
-    def restore_pass(self, state: Mapping[str, Any]) -> None:
+    def _restores(self, state: Mapping[str, Any]) -> bool:
         try:
             sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
             fits = len(sizes) == len(self.sizes) and bool(((sizes >= self.sizes) & (sizes <= self._population)).all())
         except (LookupError, TypeError, ValueError, OverflowError):
             fits = False
-        if not fits:
-            raise JournalError(
-                "the journal is of another plan: its sample sizes for a round of sampling are impossible here; name "
-                "another with `journal:`"
-            )
-        self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
+        if fits:
+            self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
+        return fits
 
     def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """The prediction of each unit's stratum."""
