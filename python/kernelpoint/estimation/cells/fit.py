@@ -260,54 +260,6 @@ def _far(K: Floats) -> Floats:
     return far * (1.0 + far)
 
 
-def _by_group(sample: CellSample, values: Floats) -> Floats:
-    sums: Floats = np.bincount(sample.group, weights=values, minlength=sample.count).astype(float)
-    return sums
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The line of errors on predictions inside groups; arrays [n]: errors r, weights w, both centred in their group."""
-
-    w: Floats
-    r: Floats
-    x: Floats
-    weight: Floats
-    level: Floats
-    centre: Floats
-    groups: int
-    slope: float
-    others: Floats
-    variance: float
-
-
-def _fit_line(y: Floats, s: CellSample) -> _Line:
-    """Least squares of r = y - x on x inside groups with weights 1 / size^2, slope shrunk to 0: that of y on x to 1.
-
-    Formula: B = S_xr / (S_xx + k^2 / e^2), k^2 the residual mean square, e = EXPECTED_SLOPE_ERROR: the posterior mean where
-    slopes have the standard deviation e beforehand. B_(-h) is the same without the draw of cell h,
-    exactly: taking draw i out of its group takes w d_i^2 W / (W - w) from a centred sum.
-    """
-    n, w, r = len(y), 1.0 / (s.size * s.size), y - s.x
-    weight = _by_group(s, w)
-    some = np.where(weight > 0.0, weight, 1.0)
-    centre, level = _by_group(s, w * s.x) / some, _by_group(s, w * r) / some
-    groups = int((weight > 0.0).sum())
-    x, r = s.x - centre[s.group], r - level[s.group]
-    rest = weight[s.group] - w
-    out = np.where(rest > 1e-12 * w, w * weight[s.group] / np.where(rest > 0.0, rest, 1.0), 0.0)
-
-    def fitted(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
-        k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
-        below = np.maximum(k2, constants.MIN_SQUARED_ERROR) / constants.EXPECTED_SLOPE_ERROR**2
-        return xr / (xx + below), constants.EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
-
-    xx, xr, rr = (np.array([(w * v).sum()]) for v in (x * x, x * r, r * r))
-    slope, uncertain = fitted(xx, xr, rr, n - groups - 1)
-    others, _ = fitted(np.maximum(xx - out * x * x, 0.0), xr - out * x * r, np.maximum(rr - out * r * r, 0.0), n - groups - 2)
-    return _Line(w, r, x, weight, level, centre, groups, float(slope[0]), others, float(uncertain[0]))
-
-
 def _mean_square(z: Floats, q: Floats, count: float, nu: float, least: float) -> tuple[float, float]:
     """Mean squared relative error of squares z [n], the sum of which counts as that of `count`, and its degrees of freedom: the
     larger of the plain mean and the one weighted by q, no less than `least`.
@@ -322,47 +274,6 @@ def _mean_square(z: Floats, q: Floats, count: float, nu: float, least: float) ->
     return max(K, least), nu
 
 
-def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread]:
-    """All estimates of the spread of prediction errors that the sample allows."""
-    n, q = len(y), s.q
-    Q = float(q.sum())
-    most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)
-    raw = y - s.x - line.slope * s.x
-    common = raw - float((line.w * raw).sum() / line.w.sum())
-    within = line.r - line.slope * line.x
-    trust = line.slope**2 + line.variance
-    df = float(max(n - 2, 1))
-    K0, nu0 = _mean_square(line.w * common**2, q, df, min(df, most), least)
-    spreads = [Spread(K0, 0.0, trust, nu0)]
-    df = float(n - line.groups - 1)
-    if df >= 1.0:
-        K, nu = _mean_square(line.w * within**2, q, df, min(df, most), least)
-        spreads.append(Spread(K, K0, trust, nu))
-    order = np.lexsort((s.order, s.x, s.group))
-    relative, group, weight = (within / s.size)[order], s.group[order], q[order]
-    same = group[1:] == group[:-1]
-    pairs = int(same.sum())
-    if pairs >= 2:
-        z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
-        joint = 0.5 * (weight[1:] + weight[:-1])[same]
-        nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
-        K, nu = _mean_square(z, joint, pairs, nu, least)
-        spreads.append(Spread(K, K0, trust, nu))
-    return spreads
-
-
-def _with_expected(spread: Spread, expected: float) -> Spread:
-    """Pool a spread with the scatter that is expected before any draw, because few draws may agree by chance.
-
-    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
-    chi-squared prior and the data (Gelman et al., Bayesian Data Analysis, section 2.6).
-    """
-    if expected <= spread.K:
-        return spread
-    nu = spread.nu + constants.EXPECTED_DEGREES
-    return replace(spread, K=(spread.nu * spread.K + constants.EXPECTED_DEGREES * expected) / nu, nu=nu)
-
-
 def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
     """Estimate a total from a prediction of every launch and one draw in each cell: generalised regression estimator (Sarndal,
     Swensson, Wretman 1992, chapters 6, 7). For given cells (groups of launches with similar predictions) it is unbiased
@@ -371,7 +282,9 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), over cells h of N_h launches.
         X: sum of the predictions x; xbar_h: their mean in the cell; x_h: prediction of the draw.
         r_h = y_h - x_h: error of the draw's prediction, y_h its result.
-        B_(-h): slope of r on x, fitted without this draw.
+        B_(-h): slope of r on x, fitted without this draw: least squares inside groups with weights 1 / size^2, shrunk to 0, B =
+            S_xr / (S_xx + k^2 / e^2), k^2 the residual mean square, e = EXPECTED_SLOPE_ERROR: the posterior mean where slopes
+            have the standard deviation e beforehand.
 
     Variance: V = K sum q + K0 sum q mixed + (K0 - d^2) sum q unlike + (B^2 + var B) sum N_h (N_h - 1) var_h(size).
         q = N_h (N_h - 1) mean_h(size^2).
@@ -379,8 +292,10 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
         d = trusted_error(); K0 - d^2 counts only if it is above 0.
 
     K is estimated in up to three ways: about a level for each group, from neighbours in (group, x, order), and about one level
-    for all (collapsed strata). The one with the least t sqrt(V) is used for the budget's counter, that with the largest for any
-    other.
+    for all (collapsed strata). Each is pooled with the scatter e^2 that is expected before any draw (`Trust.expected`), because
+    few draws may agree by chance: K = (nu K + m e^2) / (nu + m) where K < e^2, m = EXPECTED_DEGREES (scaled inverse chi-squared
+    prior; Gelman et al., Bayesian Data Analysis, section 2.6). The one with the least t sqrt(V) is used for the budget's
+    counter, that with the largest for any other.
 
     Args:
         y: float64 [n], results of the draws (sampled launches).
@@ -388,25 +303,71 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
         alpha: error probability of the quantile t.
         trust: knowledge about the errors of the predictions.
     """
-    line = _fit_line(y, s)
-    r = y - s.x
-    estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
+    n, q, w, r = len(y), s.q, 1.0 / (s.size * s.size), y - s.x
+
+    def by_group(values: Floats) -> Floats:
+        return np.bincount(s.group, weights=values, minlength=s.count).astype(float)
+
+    def slopes(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
+        """Slopes and their posterior variances, from centred sums of squares and products."""
+        k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
+        below = np.maximum(k2, constants.MIN_SQUARED_ERROR) / constants.EXPECTED_SLOPE_ERROR**2
+        return xr / (xx + below), constants.EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
+
+    # The line of errors r on predictions x, inside groups
+    weight = by_group(w)
+    seen = weight > 0.0
+    some = np.where(seen, weight, 1.0)
+    centre, level, groups = by_group(w * s.x) / some, by_group(w * r) / some, int(seen.sum())
+    x_in, r_in = s.x - centre[s.group], r - level[s.group]
+    rest = weight[s.group] - w
+    # Taking draw i out of its group takes w d_i^2 W / (W - w) from a centred sum
+    out = np.where(rest > 1e-12 * w, w * weight[s.group] / np.where(rest > 0.0, rest, 1.0), 0.0)
+    xx, xr, rr = (np.array([(w * v).sum()]) for v in (x_in * x_in, x_in * r_in, r_in * r_in))
+    (slope,), (slope_variance,) = (values.tolist() for values in slopes(xx, xr, rr, n - groups - 1))
+    xx, xr, rr = np.maximum(xx - out * x_in * x_in, 0.0), xr - out * x_in * r_in, np.maximum(rr - out * r_in * r_in, 0.0)
+    without, _ = slopes(xx, xr, rr, n - groups - 2)
+    estimate = s.X + float((s.N * (r + without * (s.mean_x - s.x))).sum())
+
+    # Spreads of errors about the line
+    Q, line, least, raw, inside = float(q.sum()), slope**2 + slope_variance, trust.least, r - slope * s.x, r_in - slope * x_in
+    most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)
+    mean_of_all = float((w * raw).sum() / w.sum()) if n else 0.0
+    df = float(max(n - 2, 1))
+    K0, nu0 = _mean_square(w * (raw - mean_of_all) ** 2, q, df, min(df, most), least)
+    spreads = [Spread(K0, 0.0, line, nu0)]
+    if (df := float(n - groups - 1)) >= 1.0:
+        K, nu = _mean_square(w * inside**2, q, df, min(df, most), least)
+        spreads.append(Spread(K, K0, line, nu))
+    order = np.lexsort((s.order, s.x, s.group))
+    relative, group, share = (inside / s.size)[order], s.group[order], q[order]
+    same = group[1:] == group[:-1]
+    if (pairs := int(same.sum())) >= 2:
+        squares, joint = 0.5 * (relative[1:] - relative[:-1])[same] ** 2, 0.5 * (share[1:] + share[:-1])[same]
+        nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
+        K, nu = _mean_square(squares, joint, pairs, nu, least)
+        spreads.append(Spread(K, K0, line, nu))
+    expected, m = trust.expected, constants.EXPECTED_DEGREES
+    spreads = [
+        replace(one, K=(one.nu * one.K + m * expected) / (one.nu + m), nu=one.nu + m) if expected > one.K else one
+        for one in spreads
+    ]
     sums = variance_sums(s.N, s.square, s.spread, s.mixed, s.unlike)
-    spreads = [_with_expected(spread, trust.expected) for spread in _spreads(y, s, line, trust.least)]
     best = (min if trust.of_budget else max)(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
-    centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
-    level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
     error = math.sqrt(best.variance(*sums))
-    level_of_all = float((line.w * r).sum() / line.w.sum()) if len(y) else 0.0
-    flat, _ = _mean_square(line.w * (r - level_of_all) ** 2, s.q, max(len(y) - 1, 1), math.inf, trust.least)
+
+    # By how much the model is off
+    level_of_all = float((w * r).sum() / w.sum()) if n else 0.0
+    flat, _ = _mean_square(w * (r - level_of_all) ** 2, q, max(n - 1, 1), math.inf, least)
     common = math.sqrt(min(spreads[0].K, flat))
-    inside = np.abs(line.r - line.slope * line.x) / s.size
-    within = math.sqrt(float((inside**2).sum()) / max(len(y) - line.groups - 1, 1))
-    known = trust.least if trust.least > constants.MIN_SQUARED_ERROR else 0.0
+    off = np.abs(inside) / s.size
+    within = math.sqrt(float((off**2).sum()) / max(n - groups - 1, 1))
+    known = least if least > constants.MIN_SQUARED_ERROR else 0.0
     y_certain, x_certain, size_certain = trust.certain
-    of_certain = np.abs(y_certain - x_certain * (1.0 + line.slope) - centre) / size_certain
-    largest = max(float(inside.max(initial=0.0)), float(of_certain.max(initial=0.0)))
-    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, within, error, known, largest)
+    of_certain = np.abs(y_certain - x_certain * (1.0 + slope) - mean_of_all) / size_certain
+    largest = max(float(off.max(initial=0.0)), float(of_certain.max(initial=0.0)))
+    levels = np.where(seen, level - slope * centre, mean_of_all)
+    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, known, largest)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
