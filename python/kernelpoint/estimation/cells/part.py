@@ -132,19 +132,6 @@ class Part:
                 self._drawn[node] = int(units[np.argmin(self._u[units])])
         return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
-    def probability(self, place: int) -> float:
-        """Probability with which a launch is drawn: 1 / (number of launches in its cell (group of launches with similar
-        predictions)); 0 for a launch of another part.
-
-        Args:
-            place: position of the launch in `AssistedDesign.free` (the launches that are sampled by chance).
-        """
-        inside = np.flatnonzero(self.units == place)
-        if not len(inside):
-            return 0.0
-        at, leaves = np.flatnonzero(self.cells.order == inside[0])[0], self.cells.leaves(self.n)
-        return float(1.0 / leaves.units[np.searchsorted(leaves.start, at, "right") - 1])
-
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
         """The sampled launches that have a result, with sums over their cells (groups of launches with similar predictions);
         and the positions of these launches in `AssistedDesign.free` (the launches that are sampled by chance).

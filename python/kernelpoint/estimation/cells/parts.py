@@ -305,9 +305,15 @@ class Parts:
         n, alpha = self.rest.cells.first, 1.0 - budget.confidence
         more = constants.SECOND_DRAWS if min(self._targets.values()) < constants.APART else 0
         least = min(care.draws + more, sum(self.counts))
-        while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, alpha):
+        while True:
+            numbers = self.cells(n)
+            if sum(numbers) >= least and all(  # there is room for an outlier, and for units of a kind that no draw is of
+                self.largest_share(numbers, name) * care.allowance <= eps
+                and not (care.rare and unseen_share(self.shares(numbers, name), alpha) * care.rare > eps)
+                for name, eps in self._targets.items()
+            ):
+                return numbers
             n = next_number(n)
-        return numbers
 
     def with_second_draws(self) -> int:
         """Smallest number of cells (groups of launches with similar predictions) in the rest of the run with SECOND_DRAWS
@@ -320,15 +326,6 @@ class Parts:
                 return n
             n = next_number(n)
         return n
-
-    def _allows(self, cells: Sequence[int], care: Care, alpha: float) -> bool:
-        """True if so many cells leave room for an outlier, and for units of a kind that no draw is of, in each target."""
-        for name, eps in self._targets.items():
-            if self.largest_share(cells, name) * care.allowance > eps:
-                return False
-            if care.rare and unseen_share(self.shares(cells, name), alpha) * care.rare > eps:
-                return False
-        return True
 
     def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
         """Smallest number of cells (groups of launches with similar predictions) in each part that should meet all demands.
@@ -351,12 +348,6 @@ class Parts:
                 return cells
             else:
                 n = next_number(n)
-
-    def probability(self, place: int) -> float:
-        """Probability with which a launch is drawn, given by its position in `AssistedDesign.free` (the launches that are
-        sampled by chance).
-        """
-        return sum(part.probability(place) for part in self._parts)
 
     def largest_share(self, cells: Sequence[int], target: str) -> float:
         """Largest share of a target's total that one sampled launch represents, for given numbers of cells (groups of launches
@@ -470,15 +461,24 @@ class Parts:
             result[units] = values(sample)
         return result
 
-    def unit_spreads(self, fit: TotalFit, known: Auxiliary) -> tuple[Floats, Floats]:
-        """For each launch, the number of launches in its cell (group of launches with similar predictions) and the standard
-        deviation of its prediction error, float64 [F] (F launches are sampled by chance) both; 1 and 0 in parts that are drawn
-        whole.
+    def cell_sizes(self) -> Floats:
+        """float64 [F] (F launches are sampled by chance): number of launches in the cell (group of launches with similar
+        predictions) of each launch; 1 in parts that are drawn whole. A launch is drawn with the probability 1 / this number.
+        """
+        numbers = np.ones(sum(self.counts))
+        for part in (part for part in self._parts if not part.whole):
+            units = part.cells.leaves(part.n).units
+            numbers[part.units[part.cells.order]] = np.repeat(units, units.astype(int))
+        return numbers
+
+    def unit_spreads(self, fit: TotalFit, known: Auxiliary) -> Floats:
+        """float64 [F] (F launches are sampled by chance): standard deviation of the prediction error of each launch; 0 in parts
+        that are drawn whole.
 
         Formula: the variance is (K + K0 mixed + excess unlike) size^2 + line var(size), as in `Spread.variance`. K is no less
         than the scatter about the levels of the groups (kernels), because neighbours may agree where parts of the run do not.
         """
-        weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
+        spreads = np.zeros(len(known.x))
         for one, part in zip(fit.fits, fit.parts, strict=True):
             leaves = part.cells.leaves(part.n)
             units = part.units[part.cells.order]
@@ -486,12 +486,11 @@ class Parts:
             varies = np.maximum(square - mean**2, 0.0)
             count = leaves.units.astype(int)
             K = max(one.spread.K, one.within**2) + one.spread.K0 * leaves.mixed + one.spread.excess * leaves.unlike
-            weights[units] = np.repeat(leaves.units, count)
             variances = np.repeat(K, count)
             variances *= known.size[units] ** 2
             variances += np.repeat(one.spread.line * varies, count)
             spreads[units] = np.sqrt(variances, out=variances)
-        return weights, spreads
+        return spreads
 
     # ---- statements -------------------------------------------------------------------------------------------------
 

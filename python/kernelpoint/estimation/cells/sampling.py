@@ -305,7 +305,7 @@ class CellSampling(Sampling):
         expected[self._simulated_free] = 0.0
         place = int(np.argmax(expected))
         unit, eps = int(self._free[place]), self.budget.relative_error
-        return breaking(unit, float(expected[place]), total, eps, self._parts.probability(place))
+        return breaking(unit, float(expected[place]), total, eps, 1.0 / float(self._parts.cell_sizes()[place]))
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 
@@ -418,7 +418,7 @@ class CellSampling(Sampling):
         if counter not in self._fits:
             return None
         known, fit = self.known(counter), self._fits[counter]
-        weights[self._free], spreads[self._free] = self._parts.unit_spreads(fit, known)
+        weights[self._free], spreads[self._free] = self._parts.cell_sizes(), self._parts.unit_spreads(fit, known)
         drawn, has = self._parts.sample(), np.flatnonzero(self._has)
         drawn = drawn[self._has[drawn]]
         units, results = self._free[drawn], self._results_of([(1.0, counter)], self._free[has])
