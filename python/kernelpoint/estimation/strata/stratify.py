@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -115,46 +115,38 @@ class Stratification:
     """Strata of a design, without a sample: all that does not depend on the seed.
 
     Attributes:
-        strata: int32 [N], stratum of each launch; -1: always simulated.
+        frame: design of the strata, without sample sizes and random numbers.
         total: float64 [H], expected total of each stratum.
         spread: float64 [H], expected coefficient of variation in each stratum.
         budget: error allowed.
-        x, clusters, allowance, slow_excess: as in `Design`.
     """
 
-    strata: NDArray[np.integer]
+    frame: Design
     total: Floats
     spread: Floats
     budget: ErrorBudget
-    x: Floats | None
-    clusters: Ints | None
-    allowance: float
-    slow_excess: float = 0.0
 
-    def first_sizes(self, seed: int) -> Ints:
-        """int64 [H]: size of the first sample of each stratum, rounded up or down at random. The samples are expected to meet
-        the error budget eps.
-
-        The size is at least
+    def design(self, u: Floats, seed: int = 0) -> Design:
+        """Make the design of a sample. First sample sizes, rounded up or down at random, are expected to meet the error budget
+        eps. The size of a stratum is at least
 
         - 1, and, with probability SECOND_DRAW_PROBABILITY or more, 2: the variance in strata with one sampled launch is
           estimated from strata with two, which are so chosen at random;
-        - a share / eps: a is `allowance`, the relative deviation that is assumed of an undrawn launch, and `share` the
+        - a share / eps: a is `Design.allowance`, the relative deviation that is assumed of an undrawn launch, and `share` the
           stratum's share of the total. One undrawn launch that deviates by a does not break the budget then;
-        - large enough that slow launches that the sample misses (`slow_excess`) do not break the budget.
+        - large enough that slow launches that the sample misses (`Design.slow_excess`) do not break the budget.
 
-        >>> strata, total = np.zeros(9, np.int64), np.ones(1)
-        >>> Stratification(strata, total, 0.1 * total, ErrorBudget(0.05), None, None, 0.4).first_sizes(0).tolist()
-        [8]
+        Args:
+            u: float64 [N], random number of each launch, in [0, 1).
+            seed: seed of the second draws.
         """
-        budget, total = self.budget, self.total
-        N = np.bincount(self.strata[self.strata >= 0], minlength=len(total))
+        budget, total, N = self.budget, self.total, self.frame.sizes
         T, eps, alpha = max(float(total.sum()), 1e-300), budget.relative_error, 1.0 - budget.confidence
         mean = np.maximum(total / np.maximum(N, 1), 1e-300)
         allowed = (eps * T / two_sided(alpha, math.inf)) ** 2
         sized = neyman(N, (mean * self.spread) ** 2, mean, allowed, np.ones(len(N)))
         wanted = np.maximum(
-            np.maximum(sized, 1.0 + constants.SECOND_DRAW_PROBABILITY), np.ceil(self.allowance * total / T / eps)
+            np.maximum(sized, 1.0 + constants.SECOND_DRAW_PROBABILITY), np.ceil(self.frame.allowance * total / T / eps)
         )
         chance = generator(seed, "second draws").random(len(N))
 
@@ -162,27 +154,9 @@ class Stratification:
             return np.minimum(np.floor(n + chance + 1e-9), N).astype(np.int64)
 
         def enough(n: Floats) -> bool:
-            return unseen_slow(N, rounded(n), total / T, alpha) <= eps / max(self.slow_excess, 1e-300)
+            return unseen_slow(N, rounded(n), total / T, alpha) <= eps / max(self.frame.slow_excess, 1e-300)
 
-        return rounded(cheapest(N / np.sqrt(mean), wanted, N, enough))
-
-    def design(self, u: Floats, seed: int = 0) -> Design:
-        """Make the design of a sample.
-
-        Args:
-            u: float64 [N], random number of each launch, in [0, 1).
-            seed: seed of the second draws.
-        """
-        return Design(
-            self.strata,
-            self.first_sizes(seed),
-            u,
-            x=self.x,
-            clusters=self.clusters,
-            balanced=True,
-            allowance=self.allowance,
-            slow_excess=self.slow_excess,
-        )
+        return replace(self.frame, first_sizes=rounded(cheapest(N / np.sqrt(mean), wanted, N, enough)), u=u)
 
 
 def stratify(
@@ -241,4 +215,6 @@ def stratify(
         clusters = np.zeros(len(total), np.int64)
         clusters[strata[free]] = np.asarray(cluster)[free]
     allowance = constants.OUTLIER_ALLOWANCE if allowance is None else allowance
-    return Stratification(strata, total, spread, budget, x, clusters, allowance, slow_excess)
+    none = np.zeros(len(total), np.int64)
+    frame = Design(strata, none, np.zeros(N), x, clusters, balanced=True, allowance=allowance, slow_excess=slow_excess)
+    return Stratification(frame, total, spread, budget)
