@@ -5,7 +5,7 @@ import numpy as np
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, stratify
 from kernelpoint.estimation.strata.allocation import cheapest
 from kernelpoint.estimation.strata.variance import SlowDraws
-from kernelpoint.estimation.unseen import unseen_rate
+from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -90,7 +90,7 @@ def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
     rate = 0.05 / (4.0 * (1.0 - several / 4000))  # of undrawn units, that breaks the budget
     assert (1.0 - rate) ** several <= 0.05 < (1.0 - rate) ** (several - 30)
     tight = stratify([signature], ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).design(u).first_sizes
-    assert unseen_rate(tight, 0.05) == 0.0, "rarer ones are not looked for"
+    assert unseen_slow(2 * tight, tight, 1.0 * tight, 0.05) == 0.0, "rarer ones are not looked for"
 
 
 def test_draws_that_look_for_slow_units_are_cheap_ones():

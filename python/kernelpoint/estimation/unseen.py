@@ -68,25 +68,12 @@ def largest_amount(amounts: Floats, shown: float, alpha: float) -> float:
     return whole * min(float((p @ t).min()), 1.0)
 
 
-def unseen_rate(n: Ints, alpha: float) -> float:
-    """Largest rate of slow launches at which, with probability alpha, no draw in a stratum with two or more draws (sampled
-    launches) is slow; 0 if it is below the constant LEAST_RATE. A draw counts as slow by comparison with the other draws of its
-    stratum.
-
-    Args:
-        n: int64 [H], number of draws in each stratum.
-
-    >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 120), 0.05)
-    (0.0295, 0.0)
-    """
-    rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
-    return float(rate) if rate > constants.LEAST_RATE else 0.0
-
-
 def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
     """Largest total of undrawn launches that may be slow without any draw having shown it, in the unit of `size`.
 
-    Formula: unseen_rate(n, alpha) sum_h T_h (1 - n_h / N_h).
+    Formula: p sum_h T_h (1 - n_h / N_h), p the largest rate of slow launches at which, with probability alpha, no draw in a
+    stratum with two or more draws is slow; 0 if it is below the constant LEAST_RATE. A draw counts as slow by comparison with
+    the other draws of its stratum.
 
     Args:
         N: int64 [H], number of launches N_h in each stratum h.
@@ -94,10 +81,14 @@ def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
         size: float64 [H], total T_h of all launches of the stratum, or its share of the total.
         alpha: error probability.
 
-    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
-    0.2951
+    >>> N, T = np.full(10, 200), np.full(10, 2.0)
+    >>> round(unseen_slow(N, np.full(10, 10), T, 0.05), 4), unseen_slow(N, np.full(10, 120), T, 0.05)
+    (0.5607, 0.0)
     """
-    return unseen_rate(n, alpha) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
+    rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
+    if not rate > constants.LEAST_RATE:
+        return 0.0
+    return float(rate) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
 
 
 @dataclass(frozen=True)

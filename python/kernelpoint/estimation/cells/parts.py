@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Care
-from kernelpoint.estimation.cells.fit import AssistedFit, CellSample, Trust, fit_errors, fit_total, trusted_error
+from kernelpoint.estimation.cells.fit import AssistedFit, Trust, fit_errors, fit_total, trusted_error
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
@@ -445,21 +445,6 @@ class Parts:
         fit = fit_total(y, sample, alpha, trust)
         draws = Draws(y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts)
         return fit, replace(known, corrected=fit.corrected), draws
-
-    def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
-        """For each of the F launches that may be sampled by chance, a value such as a weight, float64 [F]. It is computed
-        from the sample of the part of the run (its beginning, or the rest) that has the launch; 1 for launches that were not
-        sampled.
-
-        Args:
-            values: function from a sample to a value of each draw.
-            known: predictions and sizes of all launches.
-        """
-        result = np.ones(len(known.x))
-        for part in self._parts:
-            sample, units = part.cell_sample(self._groups, known)
-            result[units] = values(sample)
-        return result
 
     def cell_sizes(self) -> Floats:
         """float64 [F] (F launches are sampled by chance): number of launches in the cell (group of launches with similar

@@ -222,7 +222,7 @@ class CellSampling(Sampling):
         names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
         if not names or self._parts.whole:
             return
-        weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self.target)), 0.0)
+        weights = np.where(self._has, self._weights_of_draws(), 0.0)
         drawn = np.flatnonzero(weights)
         for name in names:
             x, _ = self.design.prediction(self._like.get(name, name), self.target)
@@ -357,8 +357,15 @@ class CellSampling(Sampling):
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
-        result[self._free] = self._parts.of_draws(lambda sample: sample.N, self.known(self.target))
+        result[self._free] = self._weights_of_draws()
         return result[units]
+
+    def _weights_of_draws(self) -> Floats:
+        """Number of launches that each draw with a result represents; 1 for all others, float64 [free]."""
+        weights, drawn = np.ones(len(self._free)), self._parts.sample()
+        drawn = drawn[self._has[drawn]]
+        weights[drawn] = self._parts.cell_sizes()[drawn]
+        return weights
 
     def _anew(self, units: Ints) -> CellSampling:
         """Sampling for the first pass, in which some units can have no result."""

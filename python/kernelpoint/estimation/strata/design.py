@@ -39,7 +39,7 @@ class Design:
         allowance: assumed largest relative deviation of one undrawn launch; the sample is large enough that it does not break
             the budget.
         slow_excess: relative excess of slow launches, of which there may be as many as no draw would show with probability
-            alpha (`unseen_rate`); 0: there are none.
+            alpha (`unseen_slow`); 0: there are none.
 
     Raises:
         ConfigError: lengths or values do not fit together.
@@ -88,7 +88,10 @@ class Design:
     def __post_init__(self) -> None:
         for name in ("strata", "first_sizes", "u"):
             check(name, getattr(self, name), np.ndarray)
-        self._check_whole_numbers()
+        for name in ("strata", "first_sizes", "clusters", "chosen"):
+            value = getattr(self, name)
+            if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
+                raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
         units, strata = len(self.strata), len(self.first_sizes)
         for name, length in {"u": units, "x": units, "clusters": strata}.items():
             value = getattr(self, name)
@@ -121,12 +124,6 @@ class Design:
                 raise ConfigError(f"design.{name}: {value} is not allowed; give a finite number, 0 or more")
         if self.chosen is not None:
             self._check_chosen()
-
-    def _check_whole_numbers(self) -> None:
-        for name in ("strata", "first_sizes", "clusters", "chosen"):
-            value = getattr(self, name)
-            if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
-                raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
 
     @property
     def labels(self) -> NDArray[np.integer]:

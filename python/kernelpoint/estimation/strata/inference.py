@@ -29,7 +29,7 @@ from kernelpoint.estimation.strata.variance import (
     scales,
     variance_and_degrees,
 )
-from kernelpoint.estimation.unseen import OpenUnit, sentences, unseen_rate
+from kernelpoint.estimation.unseen import OpenUnit, sentences, unseen_slow
 
 PAIRED_SCALE_SHARE = (
     0.2  # Model: spreads below 0.1 % of a launch are read as that (constants.NO_SPREAD reads 0.5 % of one total's)
@@ -207,15 +207,16 @@ class Inference:
 
     def _guard(self, columns: list[tuple[float, int]]) -> float:
         """Largest change of a total by outliers: the most influential draw is wrong by the outlier allowance, or as many
-        undrawn units are slow as the sample can miss (unseen_rate).
+        undrawn units are slow as the sample can miss (unseen_slow).
         """
         sample, n = self.sample, self.n
         size = np.asarray(sum(abs(weight) * self.sizes(k) for weight, k in columns)) / len(columns)
         rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
         allowance = np.maximum.reduce([self.outlier_allowances(k) for _, k in columns])
         most = float((allowance * rest / np.maximum(n, 1)).max(initial=0.0))
-        rate = unseen_rate(n, 1.0 - self.budget.confidence) if sample.slow_excess else 0.0
-        return max(most, sample.slow_excess * rate * float(rest.sum()))
+        return max(
+            most, sample.slow_excess and sample.slow_excess * unseen_slow(sample.N, n, size, 1.0 - self.budget.confidence)
+        )
 
     def _total(self, index: int) -> float:
         return float(self.fits[index].totals.sum() + self.exact[:, index].sum())
