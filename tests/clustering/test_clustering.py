@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import silhouette_score
 
 from kernelpoint.clustering import silhouette_kmeans, threshold_clusters, unit_rows
-from kernelpoint.clustering.features import nearest
 from kernelpoint.clustering.kmeans import weighted_silhouettes
+from kernelpoint.clustering.threshold import nearest
 from kernelpoint.randomness import generator
 
 

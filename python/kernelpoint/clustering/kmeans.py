@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelpoint.clustering.features import nearest
+from kernelpoint.clustering.threshold import nearest
 from kernelpoint.randomness import generator
 
 BLOCK = 1 << 21  # distances held at once

@@ -80,12 +80,3 @@ class ErrorBudget:
         [0.01, 0.05]
         """
         return [replace(self, counter=name, relative_error=e, further={}) for name, e in self.targets.items()]
-
-    def with_errors(self, errors: Mapping[str, float]) -> ErrorBudget:
-        """Copy with other relative errors: one for each target, by name.
-
-        >>> ErrorBudget(0.01, further={"dram_reads": 0.05}).with_errors({"cycles": 0.008, "dram_reads": 0.04}).targets
-        {'cycles': 0.008, 'dram_reads': 0.04}
-        """
-        further = {name: errors[name] for name in self.further}
-        return replace(self, relative_error=errors[self.counter], further=further)

@@ -233,11 +233,6 @@ class RangeTargets:
         _, tree, part = self.of[target]
         return tree.inside(part)
 
-    @property
-    def counters(self) -> dict[str, tuple[str, ...]]:
-        """For each target, in order, the counter that is summed over its range, as a tuple of one name."""
-        return {name: (counter,) for name, (counter, *_) in self.of.items()}
-
 
 NO_RANGES = RangeTargets({})
 

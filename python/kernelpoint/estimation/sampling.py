@@ -47,7 +47,7 @@ class Sampling(ABC):
 
     def __init__(self, units: int, budget: ErrorBudget, ratios: Ratios | None = None, ranges: RangeTargets = NO_RANGES) -> None:
         self.budget, self.ratios, self.ranges = budget, dict(ratios or {}), ranges
-        self.made_of: Mapping[str, tuple[str, ...]] = {**self.ratios, **ranges.counters}
+        self.made_of: Mapping[str, tuple[str, ...]] = {**self.ratios, **{name: (of,) for name, (of, *_) in ranges.of.items()}}
         self.results = Results(units)
         self.looks = 0
 

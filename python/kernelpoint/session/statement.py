@@ -39,7 +39,7 @@ from kernelpoint.session.verdict import (
     verdict,
 )
 from kernelpoint.totals.exact import exact_values
-from kernelpoint.totals.rules import Basis, stated
+from kernelpoint.totals.rules import stated
 
 Name = TypeVar("Name")
 Part = tuple[int, int, dict[str, Estimate]]  # launches, simulated launches, estimates by counter
@@ -78,8 +78,8 @@ class Statement:
             if values is not None:
                 exact[name] = float(values.sum())
         latency = setup.host.launch_latency * len(sample.has_result)
-        basis = Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency, sample.projected)
-        return stated(sample.look, basis)
+        engine, targets = sample.engine, setup.budget.targets
+        return stated(sample.look, engine, self._plan, sample.has_result, exact, targets, latency, sample.projected)
 
     def _stated(self, estimates: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
         return as_stated(estimates, bool(self._setup.withdrawing))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -15,49 +14,37 @@ from kernelpoint.totals.limits import with_limits
 from kernelpoint.totals.proportional import with_proportional
 
 
-@dataclass(frozen=True)
-class Basis:
-    """Inputs of the rules that change the estimates of an interim analysis (end of a round of sampling).
+def stated(
+    look: Look,
+    engine: Engine,
+    plan: Plan,
+    has_result: np.ndarray,
+    exact: Mapping[str, float],
+    targets: Collection[str],
+    latency: int,
+    projected: set[int],
+) -> Look:
+    """Apply all rules to an interim analysis (end of a round of sampling), in order; the result is what the run reports.
 
-    Attributes:
+    Args:
+        look: interim analysis.
         engine: engine with the results.
         plan: plan of the run.
         has_result: bool [N], True for simulated launches.
         exact: totals that the traces determine (`exact_values`), by counter.
         targets: counters and ratios of the error budget.
         latency: sum of the constant launch latencies of all launches, in cycles.
-        projected: units whose results are projections.
+        projected: indices of launches whose results are projections.
     """
-
-    engine: Engine
-    plan: Plan
-    has_result: np.ndarray
-    exact: Mapping[str, float]
-    targets: Collection[str]
-    latency: int
-    projected: set[int]
-
-
-Rule = Callable[[Look, Basis], Look]  # changes estimates of an interim analysis
-
-RULES: tuple[Rule, ...] = (
     # Active cycles first: cycles and active cycles differ by a constant, so no later rule moves one of them alone.
-    lambda look, basis: with_active_cycles(look, basis.latency, basis.targets),
+    look = with_active_cycles(look, latency, targets)
     # Exact totals before all that is estimated: what traces determine needs no other source.
-    lambda look, basis: with_exact(look, basis.exact),
+    look = with_exact(look, exact)
     # Totals in proportion behind what is exact, which stays. They take the half-width of cycles.
-    lambda look, basis: with_proportional(look, basis.engine, basis.plan, {*basis.exact, *basis.targets}),
+    look = with_proportional(look, engine, plan, {*exact, *targets})
     # Identities behind every rule that moves an estimate: they make estimates agree, and a later move would part them again.
-    lambda look, basis: with_identities(look, basis.engine, basis.targets),
+    look = with_identities(look, engine, targets)
     # Limits behind identities, which may give a half-width to a counter that had none.
-    lambda look, basis: with_limits(look, basis.engine, basis.plan, basis.projected, basis.targets),
+    look = with_limits(look, engine, plan, projected, targets)
     # Grids last: CTAs and warps that the host does not report are in no identity.
-    lambda look, basis: with_grids(look, basis.plan, basis.has_result),
-)
-
-
-def stated(look: Look, basis: Basis) -> Look:
-    """Apply all rules to an interim analysis (end of a round of sampling), in order; the result is what the run reports."""
-    for rule in RULES:
-        look = rule(look, basis)
-    return look
+    return with_grids(look, plan, has_result)

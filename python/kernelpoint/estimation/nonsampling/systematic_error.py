@@ -87,7 +87,8 @@ class SystematicErrors:
                 total = abs(before.estimate or math.nan)
                 rest = rest * (abs(after.estimate) / total) - (after.half_width - before.half_width) / total
             remaining[target] = rest if rest > 0.0 else error
-        return self._budget.with_errors(remaining)
+        first, further = self._budget.counter, {name: remaining[name] for name in self._budget.further}
+        return replace(self._budget, relative_error=remaining[first], further=further)
 
     def beyond_budget(self) -> list[str]:
         """Sentences on targets whose systematic error (an error that all results share) alone exceeds the budget, so that no

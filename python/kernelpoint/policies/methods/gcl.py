@@ -54,13 +54,9 @@ class Gcl(Representatives):
         used, stream, launches = np.unique(program.stream_ids[readable], return_inverse=True, return_counts=True)
         embeddings = np.asarray(program.embeddings)[used]
         strata = np.full(program.size, -1, dtype=np.int64)
-        strata[readable] = self._clusters(embeddings, launches, program.seed)[stream.ravel()]
+        clusters = np.zeros(len(embeddings), dtype=np.int64)
+        if len(embeddings) > 1:
+            clusters = silhouette_kmeans(embeddings, launches, self.parameters.max_clusters, program.seed % 2**31)
+        strata[readable] = clusters[stream.ravel()]
         strata = numbered(strata)
-        chosen = first_of_each(strata)
-        return Design.purposive(strata, program.u, chosen)
-
-    def _clusters(self, embeddings: np.ndarray, launches: np.ndarray, seed: int) -> np.ndarray:
-        """int64 [number of streams]: the cluster of each; one cluster where all rows agree."""
-        if len(embeddings) < 2:
-            return np.zeros(len(embeddings), dtype=np.int64)
-        return silhouette_kmeans(embeddings, launches, self.parameters.max_clusters, seed % 2**31)
+        return Design.purposive(strata, program.u, first_of_each(strata))

@@ -39,19 +39,16 @@ class Layer(Representatives):
         return frozenset({Need.TRACES if available.traces else Need.PROFILE})
 
     def design(self, program: Program) -> Design:
-        strata = numbered(equal_layers(_keys(program)))
+        if program.contents is not None:
+            keys = np.where(program.stream_ids < 0, -1 - np.arange(program.size), program.label.astype(np.int64))
+        else:
+            require(program, "layer", Need.PROFILE)
+            keys = program.signature
+        strata = numbered(equal_layers(keys))
         copies = np.bincount(strata + 1, minlength=1)
         order = np.argsort(strata, kind="stable")
         chosen = order[np.cumsum(copies)[:-1] + np.round(self.parameters.place * (copies[1:] - 1)).astype(np.int64)]
         return Design.purposive(strata, program.u, chosen)
-
-
-def _keys(program: Program) -> np.ndarray:
-    """Equal numbers for launches of one kernel and shape, int64 [N]."""
-    if program.contents is not None:
-        return np.where(program.stream_ids < 0, -1 - np.arange(program.size), program.label.astype(np.int64))
-    require(program, "layer", Need.PROFILE)
-    return program.signature
 
 
 def equal_layers(keys: np.ndarray) -> np.ndarray:
