@@ -61,20 +61,6 @@ class CellSample:
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)
 
 
-def variance_sums(
-    N: Floats, square: Floats, spread: Floats, mixed: Floats, unlike: Floats
-) -> tuple[float, float, float, float]:
-    """Four sums over cells (groups of launches with similar predictions) of N launches from which `Spread.variance` follows: of
-    q, q mixed, q unlike and N (N - 1) var(size), with q = N (N - 1) mean(size^2).
-
-    Args:
-        N, square, spread, mixed, unlike: float64 [cells], as in `CellSample`.
-    """
-    pairs = N * (N - 1.0)
-    q = pairs * square
-    return float(q.sum()), float((q * mixed).sum()), float((q * unlike).sum()), float((pairs * spread).sum())
-
-
 @dataclass(frozen=True)
 class Trust:
     """Knowledge about the errors of a counter's predictions before any draw.
@@ -124,9 +110,14 @@ class Spread:
         """
         return max(self.K0 - trusted_error() ** 2, 0.0)
 
-    def variance(self, q: float, mixed: float, unlike: float, spread: float) -> float:
-        """Variance of the estimated total, from four sums over the cells (`variance_sums`)."""
-        return self.K * q + self.K0 * mixed + self.excess * unlike + self.line * spread
+    def variance(self, N: Floats, square: Floats, spread: Floats, mixed: Floats, unlike: Floats) -> float:
+        """Variance of the total that one draw in each cell (group of launches with similar predictions) estimates, by the
+        formula of `fit_total`. Arguments are float64 [cells], as in `CellSample`.
+        """
+        q = N * (N - 1.0) * square
+        sums = (float(terms.sum()) for terms in (q, q * mixed, q * unlike, N * (N - 1.0) * spread))
+        of_q, of_mixed, of_unlike, of_spread = sums
+        return self.K * of_q + self.K0 * of_mixed + self.excess * of_unlike + self.line * of_spread
 
 
 @dataclass(frozen=True)
@@ -352,9 +343,9 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
         replace(one, K=(one.nu * one.K + m * expected) / (one.nu + m), nu=one.nu + m) if expected > one.K else one
         for one in spreads
     ]
-    sums = variance_sums(s.N, s.square, s.spread, s.mixed, s.unlike)
-    best = (min if trust.of_budget else max)(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
-    error = math.sqrt(best.variance(*sums))
+    of_cells = s.N, s.square, s.spread, s.mixed, s.unlike
+    best = (min if trust.of_budget else max)(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*of_cells)))
+    error = math.sqrt(best.variance(*of_cells))
 
     # By how much the model is off
     level_of_all = float((w * r).sum() / w.sum()) if n else 0.0

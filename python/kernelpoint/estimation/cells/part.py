@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.cells.fit import CellSample, variance_sums
+from kernelpoint.estimation.cells.fit import CellSample, Spread
 from kernelpoint.estimation.cells.tree import Cells, Correction
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.repeated import Column
@@ -103,13 +103,13 @@ class Part:
             return 0.0
         return float((self.stands_for(n, known) * off(self.cells.leaves(n).unlike)).max(initial=0.0))
 
-    def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float, float]:
-        """Four sums over n cells (groups of launches with similar predictions) from which the variance of the estimated total
-        is computed; see `variance_sums`.
+    def variance(self, n: int, known: Auxiliary, spread: Spread) -> float:
+        """Variance of the estimated total with one draw in each of n cells (groups of launches with similar predictions), for a
+        given spread of prediction errors.
         """
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
-        return variance_sums(leaves.units, square, np.maximum(square - mean**2, 0.0), leaves.mixed, leaves.unlike)
+        return spread.variance(leaves.units, square, np.maximum(square - mean**2, 0.0), leaves.mixed, leaves.unlike)
 
     def sample(self) -> Ints:
         """int64 [n]: drawn launch of each cell, as position in `AssistedDesign.free` (the launches that are sampled by chance),

@@ -154,7 +154,7 @@ class TotalFit:
         variances, nus = [], []
         for fit, part in zip(self.fits, self.parts, strict=True):
             n = cells[part]
-            variances.append(fit.spread.variance(*part.sums(n, known)))
+            variances.append(part.variance(n, known, fit.spread))
             nus.append(max(fit.spread.nu + n - part.n, 1.0))
         variances[0] += self._moved_variance(cells[self.parts[0]])
         nu = self._degrees(variances, nus)
