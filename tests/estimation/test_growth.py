@@ -129,7 +129,6 @@ def test_after_the_seventh_look_everything_is_drawn():
     engine = Engine(design, ErrorBudget(0.02))
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-    engine.look()
-    last = engine.sampling._last
-    late = replace(last, looks=("first",) * 7)
-    assert next_sizes(late)[0].tolist() == design.sizes.tolist()
+    look = engine.look()
+    late = replace(engine.sampling._last, looks=("first",) * 7)
+    assert next_sizes(late, look)[0].tolist() == design.sizes.tolist()

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
-from kernelpoint.estimation.inference import Combination, TotalErrors
+from kernelpoint.estimation.inference import Combination, TotalErrors, ratio
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads, Tree, UnitErrors, subtotals
@@ -151,6 +151,13 @@ class Sampling(ABC):
         Args:
             combination: pairs (weight, counter): one counter, a linearised ratio, or the difference between two runs.
         """
+
+    def _stated(self) -> dict[str, Estimate]:
+        """Estimates of all counters and ratios, by name, at the last interim analysis."""
+        level, reported = self.budget.confidence, {*self.counters}
+        totals = {name: self.errors([(1.0, name)]).estimate(name, level) for name in self.counters}
+        pairs = {name: pair for name, pair in self.ratios.items() if {*pair} <= reported}
+        return totals | {name: ratio(name, pair, self.errors, level) for name, pair in pairs.items()}
 
     def range_estimates(self, look: Look) -> dict[str, Estimate]:
         """Estimated totals, by name, of the ranges (parts of the run) that are targets of the budget, from the sample of the

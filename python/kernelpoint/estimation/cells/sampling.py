@@ -17,7 +17,7 @@ from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
-from kernelpoint.estimation.inference import Combination, TotalErrors, ratio
+from kernelpoint.estimation.inference import Combination, TotalErrors
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
@@ -243,14 +243,14 @@ class CellSampling(Sampling):
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         states = not missing and budget.bound != "none"
         self.begin_analysis(states)
-        stated = self._stated(budget)
+        stated = self._stated()
         targets = budget.targets.items() if states else ()
         new = [part for name, error in targets for part in self._with_outliers(name, stated, error)]
         if new:
             for part in new:
                 part.apart = True
             self._fits = {}
-            stated = self._stated(budget)
+            stated = self._stated()
         estimates = {name: stated[name] for name in self.counters}
         ratios = {name: stated[name] for name in self.ratios if name in stated}
         assumptions = self._assumptions() if states else []
@@ -269,12 +269,6 @@ class CellSampling(Sampling):
             goes_on=goes_on,
             may_stop=states and not new,
         )
-
-    def _stated(self, budget: ErrorBudget) -> dict[str, Estimate]:
-        """Estimates of all counters and ratios."""
-        level, parts = budget.confidence, {n: pair for n, pair in self.ratios.items() if {*pair} <= {*self.counters}}
-        totals = {name: self.errors([(1.0, name)]).estimate(name, level) for name in self.counters}
-        return {name: ratio(name, parts[name], self.errors, level) for name in parts} | totals
 
     def _with_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> list[Part]:
         """Parts whose outliers may take more than the bound of a target leaves of ROOM of its error, and more than MATERIAL of

@@ -10,12 +10,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimate import Estimate
-from kernelpoint.estimation import constants, inference
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import Kind, error_probability
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.inference import Combination, Errors, TotalErrors
-from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.allocation import sampling_factors
@@ -29,24 +27,11 @@ from kernelpoint.estimation.strata.variance import (
     scales,
     variance_and_degrees,
 )
-from kernelpoint.estimation.unseen import OpenUnit, sentences, unseen_slow
+from kernelpoint.estimation.unseen import sentences, unseen_slow
 
 PAIRED_SCALE_SHARE = (
     0.2  # Model: spreads below 0.1 % of a launch are read as that (constants.NO_SPREAD reads 0.5 % of one total's)
 )
-
-
-@dataclass(frozen=True)
-class RangePart:
-    """Range (part of the run) whose total is a target of the budget.
-
-    Attributes:
-        estimate: its total at the last interim analysis (end of a round of sampling).
-        shares: float64 [H], share of the launches of each stratum that lie in the range.
-    """
-
-    estimate: Estimate
-    shares: Floats
 
 
 @dataclass
@@ -63,7 +48,8 @@ class Inference:
         sample: sampled launches of the strata.
         values: float64 [n, counters], results of the sampled launches.
         exact: float64 [e, counters], results of launches that are always simulated.
-        ranges: parts of the run whose totals are targets, by target; set for the growth of the sample.
+        ranges: for each target that is a total over a range (part of the run), float64 [H], share of the launches of each
+            stratum that lie in the range; set for the growth of the sample.
         paired: True if the counters are one counter in two runs over the same units, so that a combination is a change.
     """
 
@@ -76,7 +62,7 @@ class Inference:
     sample: Sample
     values: Floats
     exact: Floats
-    ranges: Mapping[str, RangePart] = field(default_factory=dict)
+    ranges: Mapping[str, Floats] = field(default_factory=dict)
     paired: bool = False
 
     @property
@@ -221,14 +207,6 @@ class Inference:
     def _total(self, index: int) -> float:
         return float(self.fits[index].totals.sum() + self.exact[:, index].sum())
 
-    def total(self, name: str) -> Estimate:
-        """Estimated total of a counter."""
-        return self.errors([(1.0, name)]).estimate(name, self.budget.confidence)
-
-    def ratio(self, name: str) -> Estimate:
-        """Estimate of the ratio of two counters' totals, by the name of the ratio."""
-        return inference.ratio(name, self.ratios[name], self.errors, self.budget.confidence)
-
     # ---- what no draw shows -----------------------------------------------------------------------------------------
 
     def sizes(self, index: int) -> Floats:
@@ -294,44 +272,21 @@ class Inference:
         spread = self.spreads[index]
         if name not in self.ranges:
             return spread
-        shares = self.ranges[name].shares
+        shares = self.ranges[name]
         return replace(spread, S2=self.plain_variances(index) * shares, pooled=spread.pooled * shares)
 
-    def budgeted(self) -> Estimate:
-        """Estimate of the budget's first target."""
-        name = self.budget.counter
-        if name in self.ratios:
-            return self.ratio(name)
-        return self.ranges[name].estimate if name in self.ranges else self.total(name)
-
-    def shares_of_target(self) -> Floats:
-        """float64 [H]: share of each stratum in the total of the budget's first target."""
+    def shares_of_target(self, estimate: float) -> Floats:
+        """float64 [H]: share of each stratum in the total of the budget's first target, which is estimated as `estimate`."""
         index = self.counters.index(self.counted)
-        if (part := self.ranges.get(self.budget.counter)) is not None:
-            return self.sizes(index) * part.shares / (abs(part.estimate.estimate) or 1.0)
+        if (inside := self.ranges.get(self.budget.counter)) is not None:
+            return self.sizes(index) * inside / (abs(estimate) or 1.0)
         whole = float(np.abs(self.fits[index].totals).sum() + np.abs(self.exact[:, index]).sum())
         return np.asarray(self.sizes(index) / (whole or 1.0))
 
     # ---- statements -------------------------------------------------------------------------------------------------
 
-    def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
-        """Make the record of this interim analysis (end of a round of sampling)."""
-        counters, warnings = self.counters, []
-        if missing:
-            warnings.append(f"{missing} sampled units have no result: no bound is stated")
-        elif empty := int(((self.n == 0) & (self.sample.N > 0)).sum()):
-            warnings.append(f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated")
-        return Look(
-            index=len(self.looks),
-            estimates={name: self.total(name) for name in counters},
-            ratios={name: self.ratio(name) for name, pair in self.ratios.items() if set(pair) <= set(counters)},
-            may_stop=bool(self.looks and counters),
-            assumptions=self._assumptions(),
-            warnings=warnings,
-            open_unit=open_unit,
-        )
-
-    def _assumptions(self) -> list[str]:
+    def assumptions(self) -> list[str]:
+        """Sentences for the report: what a half-width assumes, and what a sample of this size cannot show."""
         if not self.looks:
             return []
         single, measured, unseen = int(((self.n == 1) & (self.sample.N > 1)).sum()), int((self.n > 1).sum()), []

@@ -21,7 +21,7 @@ from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
-from kernelpoint.estimation.strata.inference import Inference, RangePart
+from kernelpoint.estimation.strata.inference import Inference
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 LEVELS = 10  # a stratum is halved this often to spread its sample; one of 2^LEVELS and more is spread as finely as that
@@ -209,7 +209,20 @@ class StrataSampling(Sampling):
             self.results.of(units),
             self.results.of(certain),
         )
-        return inference.report(missing, None if missing else self._open_unit(inference))
+        warnings, stated = [], self._stated()
+        if missing:
+            warnings.append(f"{missing} sampled units have no result: no bound is stated")
+        elif empty := int(((sample.n == 0) & (sample.N > 0)).sum()):
+            warnings.append(f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated")
+        return Look(
+            index=len(inference.looks),
+            estimates={name: stated[name] for name in self.counters},
+            ratios={name: stated[name] for name in self.ratios if name in stated},
+            may_stop=bool(inference.looks and self.counters),
+            assumptions=inference.assumptions(),
+            warnings=warnings,
+            open_unit=None if missing else self._open_unit(inference),
+        )
 
     def errors(self, combination: Combination) -> TotalErrors:
         assert self._last is not None
@@ -260,11 +273,10 @@ class StrataSampling(Sampling):
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
         ranges, strata = {}, np.asarray(self.design.strata)
-        for name, estimate in look.ranges.items():
+        for name in look.ranges:
             inside = np.bincount(strata[self.ranges.units(name) & (strata >= 0)], minlength=len(self._population))
-            ranges[name] = RangePart(estimate, inside / np.maximum(self._population, 1))
-        last = replace(last, budget=left, ranges=ranges)
-        grown, kind = next_sizes(last)
+            ranges[name] = inside / np.maximum(self._population, 1)
+        grown, kind = next_sizes(replace(last, budget=left, ranges=ranges), look)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         return True
