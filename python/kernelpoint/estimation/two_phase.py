@@ -182,12 +182,6 @@ class TwoPhaseSampling(CellSampling):
     # ---- looks ------------------------------------------------------------------------------------------------------
 
     def begin_analysis(self, states: bool) -> None:
-        """Start an interim analysis (end of a round of sampling): forget the estimates of the last one, and estimate from the
-        traced launches.
-
-        Args:
-            states: True if half-widths are stated.
-        """
         super().begin_analysis(states)
         self._first = self._first_with_results(self.budget)[0] if self.counters else None
 
@@ -310,9 +304,6 @@ class TwoPhaseSampling(CellSampling):
         return TwoPhaseSampling(self._phases.leaving_out(units), self.budget, self.ratios)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of launches that each simulated launch represents, itself included; 1 for all other
-        launches.
-        """
         of_units = super().expansions(np.arange(self.design.size))
         drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)

@@ -86,12 +86,6 @@ def synthetic_profile(count: int, times: np.ndarray | None = None) -> Program:
     return builder.finish()
 
 
-def synthetic_embeddings(count: int) -> np.ndarray:
-    """Make random embeddings of the synthetic instruction sequences, float32 [sequences, 256], far apart."""
-    present = len(np.unique(stream_of(count)))
-    return np.random.default_rng(1).normal(size=(present, 256)).astype(np.float32)
-
-
 def make(
     name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
 ) -> tuple[Policy, Program]:
@@ -113,7 +107,9 @@ def make(
     program = synthetic_profile(count, times) if Need.PROFILE in needs else Program((count,))
     if Need.TRACES in needs:
         program = program.with_contents_of(synthetic_scan(count))
-    embeddings = synthetic_embeddings(count) if Need.EMBEDDINGS in needs else None
+    embeddings = None
+    if Need.EMBEDDINGS in needs:  # random ones of the instruction sequences, far apart
+        embeddings = np.random.default_rng(1).normal(size=(len(np.unique(stream_of(count))), 256)).astype(np.float32)
     program = replace(program, seed=seed, embeddings=embeddings)
     config = parse_config({"version": 1, "policy": name, "seed": seed, **settings})
     return chosen(config), program
@@ -166,12 +162,6 @@ def _estimate(look: Look) -> float:
     return look.estimates["cycles"].estimate
 
 
-def _same(first: Design, second: Design) -> bool:
-    parts = ("strata", "first_sizes", "u", "x", "clusters", "chosen")
-    pairs: list[tuple[Any, Any]] = [(getattr(first, part), getattr(second, part)) for part in parts]
-    return all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
-
-
 def inputs_are_a_set_of_needs(name: str) -> None:
     """Check that the inputs of a policy are members of :class:`~kernelpoint.workload.Need`, whichever inputs are available."""
     for available in (Available(), Available(traces=True), Available(traces=True, model=True)):
@@ -190,7 +180,10 @@ def parameters_have_defaults_and_descriptions(name: str) -> None:
 def equal_populations_and_seeds_give_equal_designs(name: str) -> None:
     """Check that equal programs and seeds give equal designs."""
     (first, program), (second, again) = make(name), make(name)
-    assert _same(_design(first, program), _design(second, again))
+    designs = _design(first, program), _design(second, again)
+    for part in ("strata", "first_sizes", "u", "x", "clusters", "chosen"):
+        a, b = (getattr(design, part) for design in designs)
+        assert np.array_equal(a, b) if a is not None and b is not None else a is b, f"design.{part} differs"
 
 
 def the_population_is_not_changed(name: str) -> None:
