@@ -41,7 +41,6 @@ class Inference:
     Attributes:
         budget: error allowed.
         method: name of the estimator of totals.
-        ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
         made_of: counters of each target that is no counter itself: those of a ratio, the counter summed over a range.
         counters: names of the columns of `values`.
         looks: kind of each pass (round of sampling) so far; empty if no half-width can be stated.
@@ -55,7 +54,6 @@ class Inference:
 
     budget: ErrorBudget
     method: Method
-    ratios: Mapping[str, tuple[str, str]]
     made_of: Mapping[str, tuple[str, ...]]
     counters: tuple[str, ...]
     looks: tuple[Kind, ...]
@@ -262,13 +260,10 @@ class Inference:
         """Variances, inside strata, of the residuals of the budget's first target. For a range (part of the run), they are
         multiplied by the share of the stratum's launches in the range.
         """
-        name = self.budget.counter
-        if name in self.ratios:
-            (above, top), (below, bottom) = (
-                (counter, self._total(self.counters.index(counter))) for counter in self.ratios[name]
-            )
-            return self.spread([(1.0 / bottom, above), (-top / bottom**2, below)])
-        index = self.counters.index(self.counted)
+        name, index = self.budget.counter, self.counters.index(self.counted)
+        if below := self.made_of.get(name, ())[1:]:  # a ratio
+            top, bottom = self._total(index), self._total(self.counters.index(below[0]))
+            return self.spread([(1.0 / bottom, self.counted), (-top / bottom**2, below[0])])
         spread = self.spreads[index]
         if name not in self.ranges:
             return spread
@@ -338,4 +333,4 @@ def errors_of_change(
     (2.0, True)
     """
     budget = ErrorBudget(0.5, 1.0 - alpha, PAIR[0], "none", {PAIR[1]: 0.5})
-    return Inference(budget, method, {}, {}, PAIR, ("first",), sample, values, exact, paired=True).errors
+    return Inference(budget, method, {}, PAIR, ("first",), sample, values, exact, paired=True).errors

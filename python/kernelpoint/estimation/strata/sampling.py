@@ -201,7 +201,6 @@ class StrataSampling(Sampling):
         self._last = inference = Inference(
             budget,
             self.method,
-            self.ratios,
             self.made_of,
             self.counters,
             self._kinds if states_bound else (),
