@@ -117,6 +117,7 @@ class StrataSampling(Sampling):
         self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
         self._order = self._unit_order()
         self._last: Inference | None = None  # of the last look
+        self._observed: Ints = np.zeros(0, np.int64)  # its units that were drawn by chance
         self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
         if design.chosen is not None:
             self.sizes = np.bincount(design.strata[design.chosen] + 1, minlength=len(self.sizes) + 1)[1:]
@@ -173,30 +174,21 @@ class StrataSampling(Sampling):
         sizes = np.minimum(np.ceil(max(factor, 1.0) * self.sizes), self._population).astype(np.int64)
         return np.unique(np.concatenate((self._prefixes(sizes), self._certain)))
 
-    def _sample(self) -> tuple[Sample, Ints, Ints]:
-        """Sample of the strata with its units, and the units that are always simulated; only units with results."""
-        units = np.sort(self._prefixes(self.sizes))
-        units = units[self.results.rows[units] >= 0]
-        certain = self._certain[self.results.rows[self._certain] >= 0]
-        x = None if self.design.x is None else self.design.x[units]
-        return (
-            Sample(
-                np.asarray(self.design.strata)[units],
-                self._population,
-                self.clusters,
-                x,
-                self.design.covariate_totals,
-                self.design.balanced,
-                self.design.allowance,
-                self.design.slow_excess,
-            ),
-            units,
-            certain,
-        )
-
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        sample, units, certain = self._sample()
-        states_bound = self.design.chosen is None and self.budget.bound != "none" and not missing
+        design, with_result = self.design, self.results.rows >= 0
+        units, certain = np.sort(self._prefixes(self.sizes)), self._certain[with_result[self._certain]]
+        self._observed = units = units[with_result[units]]
+        sample = Sample(
+            np.asarray(design.strata)[units],
+            self._population,
+            self.clusters,
+            None if design.x is None else design.x[units],
+            design.covariate_totals,
+            design.balanced,
+            design.allowance,
+            design.slow_excess,
+        )
+        states_bound = design.chosen is None and self.budget.bound != "none" and not missing
         states_bound = states_bound and not bool(((sample.n == 0) & (sample.N > 0)).any())
         self._last = inference = Inference(
             budget,
@@ -314,7 +306,7 @@ class StrataSampling(Sampling):
         sizes = np.append(last.sample.N / np.maximum(last.n, 1), 1.0)
         spreads = np.append(np.sqrt(last.plain_variances(index)), 0.0)
         residuals = np.zeros(len(strata))
-        _, drawn, _ = self._sample()
+        drawn = self._observed
         fit, h = last.fits[index], strata[drawn]
         x = 0.0 if self.design.x is None else self.design.x[drawn]
         residuals[drawn] = self.results.of(drawn)[:, index] - fit.intercept[h] - fit.slope[h] * x
