@@ -92,6 +92,17 @@ def test_a_result_beyond_the_allowance_raises_it_and_the_report_says_so(is_certa
         assert off == 1.0 or float(re.search(r"may be ([\d.e+]+) % off", sentence)[1]) >= 27.0
 
 
+@pytest.mark.parametrize(("every", "is_testimony"), [(1, False), (2, True)], ids=["all are slow", "some are slow"])
+def test_launches_of_an_odd_begin_testify_about_the_rest_if_they_are_slower_than_earlier_ones(run_passes, every, is_testimony):
+    design, y = example(0)
+    slow = (np.arange(UNITS) < 0.1 * UNITS) & (np.arange(UNITS) // GROUPS % every == every - 1)
+    engine = Engine(design, ErrorBudget(0.01))
+    look = run_passes(engine, np.where(slow, 3.0, 1.0) * y)[-1]
+    (sentence,) = (line for line in look.assumptions if "most influential" in line)
+    off = float(re.search(r"may be ([\d.e+]+) % off", sentence)[1])
+    assert any(engine.pass_state()["apart"]) and (150.0 < off < 350.0 if is_testimony else off < 25.0)
+
+
 def test_launches_taken_for_certain_do_not_hide_a_tail_that_errs_as_they_do(run_passes):
     """The heaviest launches, and one in ten of all others, take 1.5 times the predicted cycles."""
     random = generator(10, "certain")

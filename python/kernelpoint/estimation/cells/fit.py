@@ -137,7 +137,7 @@ class AssistedFit:
         error: standard error of the total.
         known: squared relative error of predictions that is known before any simulation; 0 if none is known.
         largest: largest relative error of a sampled launch about the line of its kernel, or of a launch that is always
-            simulated about one line for all.
+            simulated about one line for all; or the largest rise in the beginning of the run (`with_rises`).
     """
 
     estimate: float
@@ -235,6 +235,28 @@ class AssistedFit:
         expected = np.where(self.seen[s.group], least, max(least, common))
         off = np.abs(y - s.x) / s.size
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
+
+    def with_rises(self, y: Floats, s: CellSample) -> AssistedFit:
+        """The same fit, with `largest` no less than the largest relative rise of results in another part of the run: the
+        beginning.
+
+        Model: a slow beginning becomes faster. A launch that takes longer than an earlier one of its group (kernel) is of a
+        kind that may come back anywhere.
+
+        Formula: the largest (e_i - m_i) / (1 + m_i) over draws (sampled launches) i. e_i = max((y_i - x_i) / size_i, 0) is the
+        relative excess of draw i, and m_i the least of those of draw i and of earlier draws of its group.
+
+        Args:
+            y: float64 [n], results of the draws.
+            s: the draws, with predictions corrected by this fit's line.
+        """
+        order = np.lexsort((s.order, s.group))
+        excess = np.maximum((y - s.x) / s.size, 0.0)[order]
+        largest = self.largest
+        for e in np.split(excess, np.flatnonzero(np.diff(s.group[order])) + 1):
+            least = np.minimum.accumulate(e)
+            largest = max(largest, float(((e - least) / (1.0 + least)).max(initial=0.0)))
+        return replace(self, largest=largest)
 
     def spent(self, alpha: float) -> float:
         """Error probability that an interim analysis (end of a round of sampling) uses: alpha, or ALPHA_SHARE_IF_DOUBTED alpha

@@ -387,6 +387,8 @@ class Parts:
             sample, units = part.cell_sample(self._groups, known)
             y = values(units)
             drawn.append(Draws(y, y - sample.x, sample.N, sample.amounts))
+            if part.apart and part in self._early[:1]:
+                first = fits[0] = first.with_rises(y, sample)
             if part.whole:
                 exact += float(y.sum())
                 continue
