@@ -47,7 +47,7 @@ from kernelpoint.ranges import read_ranges
 from kernelpoint.selection import Selection, draw, read_census
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
-from kernelpoint.traces.footprints import FootprintsBeside, write_beside
+from kernelpoint.traces.replay import FootprintsBeside, write_beside
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")

@@ -23,7 +23,7 @@ READERS = {
     "profiles/format.py": "profile, file of ranges, census of a tracer, output of a simulator, table of results",
     "profiles/formats/nsight_systems_sqlite.py": "profile",
     "traces/cache.py": "cache",
-    "traces/footprints.py": "footprints beside a list",
+    "traces/replay.py": "footprints beside a list",
 }
 NOT_FOREIGN = {"files.py", "registry.py"}  # opens for the others; reads the code of installed packages
 

@@ -17,7 +17,7 @@ from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.packs.contents import LIST, PLAN, TRACES
 from kernelpoint.packs.unpack import about_pack, unpack
 from kernelpoint.traces import launch_paths
-from kernelpoint.traces.footprints import kept_footprints
+from kernelpoint.traces.replay import kept_footprints
 
 
 def refusal(pack, folder):

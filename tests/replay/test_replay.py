@@ -12,7 +12,7 @@ from trace_writer import cta, small_trace
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.traces.footprints import Footprints
+from kernelpoint.traces.replay import Footprints
 
 LINE = st.integers(0, 15).map(lambda line: 128 * line)
 ACCESS = st.builds(

@@ -17,7 +17,7 @@ from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import PlanError
 from kernelpoint.program import fingerprint
 from kernelpoint.traces import ArtefactCache, fields_of, scan_launches, scan_trace
-from kernelpoint.traces.footprints import Footprints
+from kernelpoint.traces.replay import Footprints
 from kernelpoint.traces.scan import CONTENT, SCAN
 
 EXIT = "0020 ffffffff 0 EXIT 0 0"

@@ -36,7 +36,7 @@ from kernelpoint.packs.contents import (
     read_about,
 )
 from kernelpoint.traces import launch_paths
-from kernelpoint.traces.footprints import kept_footprints
+from kernelpoint.traces.replay import kept_footprints
 
 BLOCK = 1 << 20
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file

@@ -271,7 +271,7 @@ def _configuration(about: About, folder: Path) -> str:
 
 def _write(archive: zipfile.ZipFile, about: About, place: Path, folder: Path) -> None:
     """Write all files of a pack into `place`, which is then renamed to `folder`."""
-    from kernelpoint.traces.footprints import (
+    from kernelpoint.traces.replay import (
         write_beside,  # not at the top: the next run from the folder needs no traces
     )
 

@@ -1,18 +1,33 @@
-"""Replay of the cache state that earlier launches leave in a simulator."""
+"""Replay of the cache state that earlier launches leave in a simulator, from cached footprints of traces: the last access of a
+launch to each memory line, packed by the native reader.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.errors import TraceError
+from kernelpoint.file_names import BESIDE
+from kernelpoint.files import open_output_bytes, open_regular
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import first_of_each
 from kernelpoint.traces.cache import ArtefactCache
-from kernelpoint.traces.footprints import Footprints
+from kernelpoint.traces.scan import trace_keys
+
+BLOCK = 128  # footprints that are looked up at once: a walk meets those of neighbouring contents
+AHEAD = 32 << 20  # bytes of them that wait to be asked for
+_MAGIC = b"kernelpoint footprints 1\n"
+_MOST_INDEX = 256 << 20  # bytes
+KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency follows
 
 
 @dataclass(frozen=True)
@@ -143,3 +158,177 @@ class Replay:
         lines, *others = self._native.lines_left(launch, most)
         self._footprints.flush()
         return np.array(others, dtype=float) / max(lines, 1)
+
+
+# ---- footprints -------------------------------------------------------------------------------------------------------
+
+
+class Footprints:
+    """Cached footprints of traces. A footprint lists the memory sectors that a launch accesses, with the last access to each.
+
+    A footprint depends on the content of the trace, and on the number of CTAs that the simulated GPU holds at once, because
+    that number decides the order of accesses.
+
+    Args:
+        residency: number of SMs of the simulated GPU, then the limits of one SM: CTAs, warps, registers, bytes of shared
+            memory.
+        cache: cache on disk.
+        paths: one trace file for each distinct content. A file is read when its footprint is first requested.
+        list_path: list of these traces. An unpacked archive of a run may have footprints in the folder of its list; they are
+            used for this list only.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> trace = folder / "kernel-1.traceg"
+        >>> _ = trace.write_text("-kernel name = sum\\n")
+        >>> footprints = Footprints((80, 32, 64, 65536, 98304), ArtefactCache(folder), [str(trace)])
+        >>> footprints.load(str(trace)) is None
+        True
+        >>> footprints.save(str(trace), b"packed")
+        >>> footprints.flush()
+        >>> footprints.load(str(trace))
+        b'packed'
+    """
+
+    def __init__(
+        self, residency: Sequence[int], cache: ArtefactCache, paths: Sequence[str], list_path: str | None = None
+    ) -> None:
+        text = ",".join(map(str, residency))
+        self._kind = KIND + text
+        self._beside = None if list_path is None else FootprintsBeside(list_path, text)
+        self._cache, self._paths = cache, paths
+        self._ahead: dict[str, bytes | None] = {}  # by path, what was looked up and not yet asked for
+        self._unwritten: dict[str, bytes] = {}  # by key
+
+    @cached_property
+    def _keys(self) -> list[tuple[str, ...]]:
+        return trace_keys(self._paths, self._cache)
+
+    @cached_property
+    def _content_of(self) -> dict[str, int]:
+        return {path: content for content, path in enumerate(self._paths)}
+
+    def load(self, path: str) -> bytes | None:
+        """Footprint of a trace in `paths` as packed bytes; None if none is stored for its content."""
+        if self._beside is not None and (packed := self._beside.get(path)) is not None:
+            return packed
+        content = self._content_of[path]
+        unwritten = self._unwritten.get(self._keys[content][-1])
+        if unwritten is not None:
+            return unwritten
+        if path not in self._ahead:
+            if sum(map(len, filter(None, self._ahead.values()))) > AHEAD:
+                self._ahead = {}
+            first = content // BLOCK * BLOCK
+            block, keys = self._paths[first : first + BLOCK], self._keys[first : first + BLOCK]
+            self._ahead |= zip(block, self._kept(keys), strict=True)
+        return self._ahead.pop(path)  # the reader keeps it
+
+    def _kept(self, keys: Sequence[tuple[str, ...]]) -> list[bytes | None]:
+        """Cached footprint of a trace, by the key of its content, else by the key of its file."""
+        kept: list[bytes | None] = self._cache.get(self._kind, [of_trace[-1] for of_trace in keys])
+        missing = [row for row, packed in enumerate(kept) if packed is None and len(keys[row]) > 1]
+        for row, packed in zip(missing, self._cache.get(self._kind, [keys[row][0] for row in missing]), strict=True):
+            kept[row] = packed
+        return kept
+
+    def save(self, path: str, packed: bytes) -> None:
+        """Store the footprint of a trace in memory until :meth:`flush` writes it to the cache."""
+        self._unwritten[self._keys[self._content_of[path]][-1]] = packed
+
+    def flush(self) -> None:
+        """Write the footprints in memory to the cache."""
+        if self._unwritten:
+            self._cache.put(self._kind, self._unwritten)
+            self._unwritten, self._ahead = {}, {}
+
+
+def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
+    """Footprints (lists of accessed memory sectors) of these traces in the user's cache: path of the trace, limits of the
+    simulated GPU as text, packed bytes.
+    """
+    cache = ArtefactCache()
+    keys = trace_keys(paths, cache)
+    for kind in cache.kinds(KIND):
+        for path, keys_of_path in zip(paths, keys, strict=True):
+            packed = next((packed for packed in cache.get(kind, keys_of_path) if packed is not None), None)
+            if packed is not None:
+                yield path, kind.removeprefix(KIND), packed
+    cache.close()
+
+
+# ---- footprints of an unpacked pack -------------------------------------------------------------------------------------
+
+
+def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Iterable[bytes]) -> None:
+    """Write footprints (lists of accessed memory sectors), made on another machine, into the folder of their trace list. No
+    other list uses them.
+
+    Args:
+        folder: folder of the trace list.
+        rows: for each footprint the path of its trace in the folder, the limits of the simulated GPU as text, and its size in
+            bytes.
+        packed: bytes of all footprints in the order of `rows`, in pieces of any size.
+    """
+    index = json.dumps([list(row) for row in rows], separators=(",", ":")).encode()
+    with open_output_bytes(folder / BESIDE) as file:
+        file.write(_MAGIC + index + b"\n")
+        file.writelines(packed)
+
+
+class FootprintsBeside:
+    """Footprints (lists of accessed memory sectors) stored in the folder of a trace list, for one simulated GPU. Empty if there
+    are none.
+
+    Args:
+        list_path: the list, or the folder that contains it.
+        residency: number of SMs of the GPU, and limits of one SM, as text.
+
+    Raises:
+        TraceError: the file is damaged.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_beside(folder, [("kernel-1.traceg", "80,32,64,65536,98304", 6)], [b"packed"])
+    >>> beside = FootprintsBeside(f"{folder}/kernelslist.g", "80,32,64,65536,98304")
+    >>> beside.get(f"{folder}/kernel-1.traceg"), beside.get("kernel-1.traceg")
+    (b'packed', None)
+    """
+
+    def __init__(self, list_path: str, residency: str) -> None:
+        path = Path(list_path)
+        folder = path if path.is_dir() else path.parent
+        self._places: dict[str, tuple[int, int]] = {}  # begin and bytes, by the absolute path of a trace
+        self._path = folder / BESIDE
+        if self._path.is_file():
+            self._read(os.path.abspath(folder), residency)
+
+    def _read(self, folder: str, residency: str) -> None:
+        try:
+            with open_regular(self._path) as file:
+                if file.read(len(_MAGIC)) != _MAGIC:
+                    raise ValueError("the file does not begin as a pack's footprints (addresses of traces) do")
+                index = file.readline(_MOST_INDEX)
+                begin, end = file.tell(), os.fstat(file.fileno()).st_size
+                for trace, of, size in json.loads(index):
+                    if type(size) is not int or not 0 <= size <= end - begin:
+                        raise ValueError(f"the file states an impossible size {size!r} of the footprint at byte {begin:,}")
+                    if of == residency:
+                        self._places[os.path.join(folder, trace)] = begin, size
+                    begin += size
+        except OSError as error:
+            raise TraceError(f"{self._path}: cannot be read: {error.strerror}") from None
+        except (ValueError, TypeError, RecursionError) as error:
+            raise TraceError(
+                f"{self._path}: this file of footprints from a pack is damaged: {' '.join(str(error).split())[:200]}; "
+                "unpack the pack again"
+            ) from None
+
+    def get(self, path: str) -> bytes | None:
+        """Footprint of a trace as packed bytes; None if there is none."""
+        if (place := self._places.get(os.path.abspath(path))) is None:
+            return None
+        with open_regular(self._path) as file:
+            file.seek(place[0])
+            return file.read(place[1])
