@@ -16,11 +16,6 @@ VAGUE_NAMES = {
     "estimation/cells/part.py: known",
     "estimation/cells/parts.py: known",
     "estimation/cells/sampling.py: known",
-    "estimation/strata/growth.py: found",
-    "estimation/strata/inference.py: found",
-    "estimation/strata/sampling.py: found",
-    "estimation/strata/sampling.py: known",
-    "estimation/strata/sampling.py: left",
 }
 
 

@@ -285,8 +285,8 @@ class Inference:
         if not self.looks:
             return []
         single, measured, unseen = int(((self.n == 1) & (self.sample.N > 1)).sum()), int((self.n > 1).sum()), []
-        if (found := self.budgeted_totals()) is not None:
-            name, totals, whole = found
+        if (budgeted := self.budgeted_totals()) is not None:
+            name, totals, whole = budgeted
             draws, undrawn = np.maximum(self.n, 1), self.sample.N - self.n
             shares = np.repeat(np.where(undrawn > 0, totals, 0.0) / draws, draws) / max(whole, 1e-300)
             unseen = sentences(shares, int(undrawn.sum()), 1.0 - self.budget.confidence, name)

@@ -146,12 +146,12 @@ class StrataSampling(Sampling):
     def drawn(self) -> Ints:
         return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
 
-    def restrict_to(self, known: NDArray[np.bool_]) -> None:
+    def restrict_to(self, observed: NDArray[np.bool_]) -> None:
         """Shorten the sample of each stratum: keep the draws (sampled launches) before the first launch, in the order of the
-        random numbers, that is not `known`.
+        random numbers, that is not `observed`.
 
         Args:
-            known: bool [N], for example launches with a trace.
+            observed: bool [N], for example launches with a trace.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.restrict_to(np.array([False, True, True]))
@@ -159,7 +159,7 @@ class StrataSampling(Sampling):
         [2]
         """
         h = np.asarray(self.design.strata)[self._order]
-        unknown = np.concatenate(([0], np.cumsum(~known[self._order])))
+        unknown = np.concatenate(([0], np.cumsum(~observed[self._order])))
         before = unknown[1:] == unknown[self._start[h]]
         self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
 
@@ -188,8 +188,8 @@ class StrataSampling(Sampling):
             design.allowance,
             design.slow_excess,
         )
-        states_bound = design.chosen is None and self.budget.bound != "none" and not missing
-        states_bound = states_bound and not bool(((sample.n == 0) & (sample.N > 0)).any())
+        empty = int(((sample.n == 0) & (sample.N > 0)).sum())
+        states_bound = design.chosen is None and self.budget.bound != "none" and not missing and not empty
         self._last = inference = Inference(
             budget,
             self.method,
@@ -203,7 +203,7 @@ class StrataSampling(Sampling):
         warnings, stated = [], self._stated()
         if missing:
             warnings.append(f"{missing} sampled units have no result: no bound is stated")
-        elif empty := int(((sample.n == 0) & (sample.N > 0)).sum()):
+        elif empty:
             warnings.append(f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated")
         return Look(
             index=len(inference.looks),
@@ -221,11 +221,11 @@ class StrataSampling(Sampling):
 
     def _open_unit(self, inference: Inference) -> OpenUnit | None:
         """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
-        found, N, n = inference.budgeted_totals(), inference.sample.N, inference.n
+        budgeted, N, n = inference.budgeted_totals(), inference.sample.N, inference.n
         h = np.flatnonzero((n > 0) & (n < N))
-        if found is None or not len(h) or not inference.looks:
+        if budgeted is None or not len(h) or not inference.looks:
             return None
-        _, totals, whole = found
+        _, totals, whole = budgeted
         means = totals[h] / N[h]
         first = h[int(np.argmax(means))]
         unit = int(self._order[self._start[first] + self.sizes[first]])
@@ -259,7 +259,7 @@ class StrataSampling(Sampling):
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
-    def grow(self, left: ErrorBudget, look: Look) -> bool:
+    def grow(self, budget: ErrorBudget, look: Look) -> bool:
         last = self._last
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
@@ -267,7 +267,7 @@ class StrataSampling(Sampling):
         for name in look.ranges:
             inside = np.bincount(strata[self.ranges.units(name) & (strata >= 0)], minlength=len(self._population))
             ranges[name] = inside / np.maximum(self._population, 1)
-        grown, kind = next_sizes(replace(last, budget=left, ranges=ranges), look)
+        grown, kind = next_sizes(replace(last, budget=budget, ranges=ranges), look)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         return True
