@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -110,12 +109,6 @@ class Draws:
     errors: Floats
     units: Floats
     amounts: Floats
-
-    @classmethod
-    def joined(cls, parts: Sequence[Draws]) -> Draws:
-        """Join the sampled launches of several samples."""
-        columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
-        return cls(*map(np.concatenate, columns))
 
     @property
     def largest(self) -> float:

@@ -386,7 +386,7 @@ class Parts:
         for part in self.others:
             sample, units = part.cell_sample(self._groups, known)
             y = values(units)
-            drawn.append(Draws(y, y - sample.x, sample.N, sample.amounts))
+            drawn.append((y, y - sample.x, sample.N, sample.amounts))
             if part.apart and part in self._early[:1]:
                 first = fits[0] = first.with_rises(y, sample)
             if part.whole:
@@ -396,7 +396,7 @@ class Parts:
             unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
             fits.append(fit_errors(y, sample, alpha) if part.apart else first.of_other_units(y, sample, unseen))
             parts.append(part)
-        joined, alike = Draws.joined(drawn), not any(self.apart)
+        joined, alike = Draws(*map(np.concatenate, zip(*drawn, strict=True))), not any(self.apart)
         return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget, moved)
 
     def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
@@ -440,13 +440,17 @@ class Parts:
 
     def _lines(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust
-    ) -> tuple[AssistedFit, Auxiliary, Draws]:
-        """Fit of the largest part of the run, its corrected predictions, and its draws."""
+    ) -> tuple[AssistedFit, Auxiliary, tuple[Floats, Floats, Floats, Floats]]:
+        """Fit of the largest part of the run, its corrected predictions, and the columns of `Draws` for its draws."""
         sample, units = self.rest.cell_sample(self._groups, known)
         y = values(units)
         fit = fit_total(y, sample, alpha, trust)
-        draws = Draws(y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts)
+        draws = y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts
         return fit, replace(known, corrected=fit.corrected), draws
+
+    def sizes_of_drawn_cells(self) -> Floats:
+        """float64, in the order of `sample`: number of launches that each draw (sampled launch) represents."""
+        return np.concatenate([np.ones(p.count) if p.whole else p.cells.leaves(p.n).units for p in self._parts])
 
     def cell_sizes(self) -> Floats:
         """float64 [F] (F launches are sampled by chance): number of launches in the cell (group of launches with similar

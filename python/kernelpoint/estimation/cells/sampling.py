@@ -357,8 +357,7 @@ class CellSampling(Sampling):
     def _weights_of_draws(self) -> Floats:
         """Number of launches that each draw with a result represents; 1 for all others, float64 [free]."""
         weights, drawn = np.ones(len(self._free)), self._parts.sample()
-        drawn = drawn[self._has[drawn]]
-        weights[drawn] = self._parts.cell_sizes()[drawn]
+        weights[drawn] = np.where(self._has[drawn], self._parts.sizes_of_drawn_cells(), 1.0)
         return weights
 
     def _anew(self, units: Ints) -> CellSampling:
