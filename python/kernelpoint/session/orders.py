@@ -385,11 +385,6 @@ class OnlinePass(Orders):
         return index
 
     def launch(self, process: int, index: int) -> Launch:
-        """Look up a launch of an online run by process and index.
-
-        Raises:
-            HostError: the index is negative, or far beyond the launches reported so far.
-        """
         if not 0 <= process < len(self._counts):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
         count, reach = self._counts[process], self._reach[process]

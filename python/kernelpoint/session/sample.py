@@ -283,12 +283,6 @@ class Sample(Orders):
         return ""
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Set the results of all launches that the run waits for from a table.
-
-        Args:
-            counters: names of the columns.
-            results: float64 [N, counters], one row for each launch of the run.
-        """
         units = self.open()
         self.engine.record_many(units, counters, results[units])
         self.has_result[units], self._is_open[units] = True, False

@@ -271,12 +271,7 @@ class Validation(Orders):
         return ""
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Set the results of all launches still to be simulated from a table, so that restored caches show no error.
-
-        Args:
-            counters: names of the columns.
-            results: float64 [N, counters], one row for each launch of the run.
-        """
+        # Restored caches show no error then
         for position in range(self._position, len(self._steps)):
             launch = self._steps[position].launch
             self._results[position] = dict(zip(counters, results[launch].tolist(), strict=True))

@@ -34,11 +34,9 @@ class Chakra(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is a Chakra trace."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Program:
-        """Read the profile in a Chakra trace."""
         builder, (_, read) = ProgramBuilder(str(path)), read_trace(path)
         nodes = {node.id: node for node in read}
         for node in read:

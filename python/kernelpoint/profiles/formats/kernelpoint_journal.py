@@ -25,7 +25,6 @@ class KernelPointJournal(TextFormat):
     recognised = SIGNATURE, r'{"type":"run"'
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open journal. `source` is the name of the file in messages."""
         try:
             records, _ = parse(file.read().encode(), source)
         except JournalError as error:

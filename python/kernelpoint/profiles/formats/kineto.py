@@ -50,7 +50,6 @@ class Kineto(TextFormat):
     ranges = "PyTorch profiler JSON with modules, annotations or operators"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in the open JSON file of PyTorch's profiler. `source` is the name of the file in messages."""
         builder, opened = ProgramBuilder(source), _Opened()
         orders = array("q")  # correlation of each kernel
         replays: set[int] = set()  # correlations of calls that replay a graph

@@ -159,7 +159,6 @@ class Tables(TextFormat):
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in a text table."""
         errors: list[str] = []
         lines = _without_errors(iter(file.readline, ""), errors)
         header = _find_header(itertools.islice(lines, MOST_PREAMBLE))

@@ -28,7 +28,6 @@ class Detected(RangeSource):
     word = "detected"
 
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range."""
         repeated = repeats(launches.kinds)
         if not any(repeated):
             raise ProfileError("ranges: got 'detected', but no sequence of kernels in this list repeats; name a file of ranges")

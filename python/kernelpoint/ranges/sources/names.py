@@ -21,7 +21,6 @@ class Names(RangeSource):
     word = "names"
 
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch in the tree of ranges (named parts of a run), names separated by "/"."""
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]
         if not named and not launches.names.distinct:

@@ -24,7 +24,6 @@ class Table(RangeSource):
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
     def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch in the tree of ranges, names separated by "/"; empty for a launch in no range."""
         paths: dict[int, str] = {}
         with open_text(file) as text:
             rows = csv.reader(text)

@@ -40,7 +40,6 @@ class AccelSimOutput(TextFormat):
     recognised = WORDS, r"(?s).*(Accel-Sim|GPGPU-Sim)"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open output of Accel-Sim. `source` is the name of the file in messages."""
         headers: list[dict[str, str]] = []
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
@@ -134,7 +133,6 @@ class GetStatsCsv(TextFormat):
     recognised = STRUCTURE, r"(?s)(.*\n)?(APPS|CFG),"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open table of `get_stats.py`. `source` is the name of the file in messages."""
         values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
         chosen: dict[str, str] = {}
         repeated, applications = 0, set[str]()

@@ -28,7 +28,6 @@ class MacSimCensus(TextFormat):
     recognised = SIGNATURE, r"Kernel\d+ name:"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the tracer's table of launches from an open file. `source` is the name of the file in messages."""
         builder = ProgramBuilder(source)
         lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
         for expected, (number, text) in enumerate(lines, FIRST):

@@ -31,7 +31,6 @@ class MacSimOutput(TextFormat):
     recognised = WORDS, r"(?s).*(setup_process|src/macsim\.cc)"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the profile in an open output of MacSim. `source` is the name of the file in messages."""
         starts: list[int] = []
         traces: list[str] = []
         indices: list[int] = []
