@@ -130,8 +130,8 @@ def held(people: Population, eps: float, options: Namespace) -> Rows:
             run.spent,
             len(run.engine.drawn()),
             run.error(counter),
-            run.engine.looks,
-            run.engine.looks,
+            run.engine.sampling.looks,
+            run.engine.sampling.looks,
         )
 
     yield (), map(numbers_of, range(options.seeds))
@@ -272,7 +272,7 @@ def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> S
     inside, exact = drawn[made.strata[drawn] >= 0], drawn[made.strata[drawn] < 0]
     totals = np.bincount(made.strata + 1, made.x, len(made.first_sizes) + 1)[1:]
     sample = Sample(made.strata[inside], made.sizes, made.clusters, made.x[inside], totals)
-    kinds = tuple(run.engine.pass_state()["kinds"] for run in (a, b))
+    kinds = tuple(run.engine.sampling.pass_state()["kinds"] for run in (a, b))
     alpha = joint_error_probability(("sequential", "sequential"), 0.05, kinds)
     values = np.column_stack([people.y, second])
     pair = ratio("", PAIR[::-1], errors_of_change(sample, values[inside], values[exact], "regression", alpha), 0.95)

@@ -91,7 +91,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Literal:
         return isinstance(value, str) and value in parts
     if origin is Sequence:
-        return _is_sequence(value) and all(_fits(item, parts[0]) for item in value)
+        is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+        is_list = is_list or (isinstance(value, np.ndarray) and value.ndim == 1)
+        return is_list and all(_fits(item, parts[0]) for item in value)
     if origin in (Mapping, dict):
         return isinstance(value, Mapping) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
     if origin is Callable:
@@ -110,11 +112,6 @@ def _is_one(value: Any, kind: Any) -> bool:
     if issubclass(kind, os.PathLike):
         return isinstance(value, kind) and isinstance(value.__fspath__(), str)
     return isinstance(value, kind)
-
-
-def _is_sequence(value: Any) -> bool:
-    is_array = isinstance(value, np.ndarray) and value.ndim == 1
-    return is_array or (isinstance(value, Sequence) and not isinstance(value, (str, bytes)))
 
 
 def _described(hint: Any) -> str:

@@ -223,14 +223,6 @@ def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
     return data
 
 
-def _refuse_to_replace(target: Path) -> None:
-    """Refuse to replace a device, a FIFO or a socket. A link is replaced itself, not its target."""
-    if not target.name:
-        raise IsADirectoryError(errno.EISDIR, "is a folder; expected a file", str(target))
-    if not target.is_symlink() and os.path.lexists(target):
-        require_regular(target)
-
-
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """Context manager that opens a temporary file, which replaces `path` when the block ends.
@@ -250,7 +242,10 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         b'whole'
     """
     target = Path(path)
-    _refuse_to_replace(target)
+    if not target.name:
+        raise IsADirectoryError(errno.EISDIR, "is a folder; expected a file", str(target))
+    if not target.is_symlink() and os.path.lexists(target):  # a link is replaced itself, not its target
+        require_regular(target)
     machine = crc32(socket.gethostname().encode())  # on a shared file system, others have processes of the same number
     beside = target.with_name(f".{target.name}.{machine:08x}-{os.getpid()}.part")
     try:

@@ -12,7 +12,7 @@ from kernelpoint import _native
 from kernelpoint.errors import JournalError, TraceError
 from kernelpoint.fast_model import shipped
 from kernelpoint.journal import SummaryRecord
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 
 BUDGET = {"relative_error": 0.03}
 PLACES = {"journal", "plan", "command", "config"}  # of a run: where files lie, and how it was started

@@ -153,8 +153,8 @@ def test_a_stopped_simulator_is_told_and_goes_on(bench, monkeypatch):
     said: list[str] = []
     simulator = Simulator(bench.sampled(), str(bench.folder), say=said.append)
     try:
-        os.kill(simulator.pid, signal.SIGSTOP)
-        threading.Timer(2.0, os.kill, (simulator.pid, signal.SIGCONT)).start()
+        os.kill(simulator.hello.pid, signal.SIGSTOP)
+        threading.Timer(2.0, os.kill, (simulator.hello.pid, signal.SIGCONT)).start()
         (outcome,) = simulator.simulate((Order(0, 0, 1),))
     finally:
         simulator.end()
@@ -167,7 +167,7 @@ def test_a_stopped_simulator_is_told_and_goes_on(bench, monkeypatch):
 def test_a_simulator_ends_with_a_coordinator_that_is_killed_even_if_it_is_stopped(bench, stopped):
     code = (
         "import sys, time; from kernelpoint.coordinator.simulator import Simulator\n"
-        "print(Simulator(sys.argv[1:], '.').pid, flush=True); time.sleep(600)"
+        "print(Simulator(sys.argv[1:], '.').hello.pid, flush=True); time.sleep(600)"
     )
     coordinator = subprocess.Popen(
         [sys.executable, "-c", code, *bench.sampled()], stdout=subprocess.PIPE, text=True, cwd=bench.folder

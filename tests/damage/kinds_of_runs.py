@@ -12,7 +12,7 @@ from workloads import synthesised
 
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.coordinator.simulations import Simulations
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.selection import Selection, draw, read_census
 from kernelpoint.session.session import Session
 

@@ -17,7 +17,7 @@ from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import Outcome, read_records
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "bound_scope", "replay_errors")
 

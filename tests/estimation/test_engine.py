@@ -203,7 +203,7 @@ def ever_wrong(runs: int = 100) -> float:
                 wrong += 1
                 break
             engine.grow()
-            engine.sampling.sizes = np.minimum(8 * 2 ** np.array([engine.looks]), len(y))
+            engine.sampling.sizes = np.minimum(8 * 2 ** np.array([engine.sampling.looks]), len(y))
     return wrong / runs
 
 

@@ -87,7 +87,7 @@ def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(
     simulate(engine, values)
     while not (look := engine.look()).met and engine.grow():
         simulate(engine, values)
-    assert look.met and engine.looks <= 4
+    assert look.met and engine.sampling.looks <= 4
     assert look.estimates["cycles"].relative_half_width == pytest.approx(BUDGET)
     assert len(engine.drawn()) < 0.3 * N
     sampling = look.estimates["cycles"].std_error / look.estimates["cycles"].estimate

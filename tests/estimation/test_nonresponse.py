@@ -138,6 +138,6 @@ def test_a_journal_finds_the_engine_as_it_was():
     lacking = {int(first.wanted()[0])}
     look, engine = run(first, y, lacking)
     again = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)).leaving_out(sorted(lacking))
-    again.restore_pass(engine.pass_state())
+    again.sampling.restore_pass(engine.sampling.pass_state())
     again.record_many(engine.results.units, ("cycles", "reads"), engine.results.of(engine.results.units))
     assert again.look().estimates["cycles"].estimate == look.estimates["cycles"].estimate

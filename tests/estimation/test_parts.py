@@ -53,7 +53,7 @@ def test_a_slow_begin_and_slow_first_units_are_found_and_cost_draws_there_only(r
         assert all(bool(look.goes_on) == (look.estimates["cycles"].meets(0.01) and not look.met) for look in looks)
         held += look.estimates["cycles"].contains(float(y.sum()))
         rest.append(engine.sampling.cells[0])
-        assert any(engine.pass_state()["apart"]) and FIRST[engine.drawn()].sum() == FIRST.sum()
+        assert any(engine.sampling.pass_state()["apart"]) and FIRST[engine.drawn()].sum() == FIRST.sum()
         assert any("unlike the rest" in line for line in look.assumptions)
         assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
     assert held >= 28 and np.median(rest) < 100
@@ -65,7 +65,7 @@ def test_a_begin_like_the_rest_is_not_found_odd_and_the_estimate_is_not_biased(r
         design, y = example(seed)
         engine = Engine(design, ErrorBudget(0.01))
         errors.append(run_passes(engine, y)[-1].estimates["cycles"].estimate / y.sum() - 1.0)
-        apart += any(engine.pass_state()["apart"])
+        apart += any(engine.sampling.pass_state()["apart"])
     assert apart <= 10 and abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(40)
 
 
@@ -74,8 +74,8 @@ def test_a_restored_pass_knows_that_the_begin_was_odd(run_passes):
     engine = Engine(design, ErrorBudget(0.01))
     run_passes(engine, np.where(FIRST_OF_SHAPE, 10.0, 1.0) * y)
     again = Engine(design, ErrorBudget(0.01))
-    again.restore_pass(engine.pass_state())
-    assert again.drawn().tolist() == engine.drawn().tolist() and again.pass_state() == engine.pass_state()
+    again.sampling.restore_pass(engine.sampling.pass_state())
+    assert again.drawn().tolist() == engine.drawn().tolist() and again.sampling.pass_state() == engine.sampling.pass_state()
 
 
 @pytest.mark.parametrize("is_certain", [False, True], ids=["drawn", "always simulated"])
@@ -100,7 +100,7 @@ def test_launches_of_an_odd_begin_testify_about_the_rest_if_they_are_slower_than
     look = run_passes(engine, np.where(slow, 3.0, 1.0) * y)[-1]
     (sentence,) = (line for line in look.assumptions if "most influential" in line)
     off = float(re.search(r"may be ([\d.e+]+) % off", sentence)[1])
-    assert any(engine.pass_state()["apart"]) and (150.0 < off < 350.0 if is_testimony else off < 25.0)
+    assert any(engine.sampling.pass_state()["apart"]) and (150.0 < off < 350.0 if is_testimony else off < 25.0)
 
 
 def test_launches_taken_for_certain_do_not_hide_a_tail_that_errs_as_they_do(run_passes):

@@ -75,7 +75,7 @@ def test_a_run_ends_within_its_budget_and_every_pass_keeps_what_was_drawn(kind, 
         looks.append(look)
     assert all(np.isin(before, after).all() for before, after in pairwise(drawn))
     assert looks[-1].met and looks[-1].estimates["cycles"].relative_half_width <= eps
-    assert engine.looks <= PASSES
+    assert engine.sampling.looks <= PASSES
     predicted = engine.predict(np.arange(units)).sum()
     assert predicted == pytest.approx(looks[-1].estimates["cycles"].estimate)
 
@@ -91,7 +91,7 @@ def test_the_order_of_results_does_not_matter(kind):
             looks.append(engine.look())
             engine.grow()
     assert repr(looks[:2]) == repr(looks[2:])  # some numbers are NaN
-    assert engines[0].pass_state() == engines[1].pass_state()
+    assert engines[0].sampling.pass_state() == engines[1].sampling.pass_state()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,7 +114,7 @@ def test_a_missing_result_leaves_no_bound_and_spends_nothing(kind):
 def test_the_state_of_another_pass_is_refused(kind, odd):
     engine = engine_of(kind, *values(5, 800, "none")[:2], 5, 0.01)
     with pytest.raises(JournalError, match="the journal is of another plan"):
-        engine.restore_pass(odd)
+        engine.sampling.restore_pass(odd)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,18 +123,18 @@ def test_a_journal_restores_every_pass(kind):
         group, x, y = values(seed, 800, "tails")
         engine, states = engine_of(kind, group, x, seed, 0.005), []
         while True:
-            states.append(engine.pass_state())
+            states.append(engine.sampling.pass_state())
             units = engine.wanted()
             engine.record_many(units, ("cycles",), y[units].reshape(-1, 1))
             if engine.look().met or not engine.grow():
                 break
         again = engine_of(kind, group, x, seed, 0.005)
         for number, state in enumerate(states):
-            again.restore_pass(state)
+            again.sampling.restore_pass(state)
             units = again.wanted()
             again.record_many(units, ("cycles",), y[units].reshape(-1, 1))
             assert again.look().met == (number == len(states) - 1)
-        assert again.pass_state() == engine.pass_state()
+        assert again.sampling.pass_state() == engine.sampling.pass_state()
 
 
 @pytest.mark.parametrize("kind", KINDS)

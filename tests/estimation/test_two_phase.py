@@ -172,7 +172,7 @@ def test_predictions_add_up_to_the_estimate_and_a_restored_pass_draws_the_same()
         look = engine.look()
         assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
     again = Engine(phase_of(strata, y, 2), ErrorBudget(0.002))
-    again.restore_pass(engine.pass_state())
+    again.sampling.restore_pass(engine.sampling.pass_state())
     assert again.drawn().tolist() == engine.drawn().tolist()
 
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from kernelpoint.journal import load_run, read_records
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.05}"
 

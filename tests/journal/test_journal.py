@@ -31,7 +31,7 @@ from kernelpoint.journal import (
 )
 from kernelpoint.journal import writer as writing
 from kernelpoint.journal.reader import parse
-from kernelpoint.journal.text import text_of
+from kernelpoint.journal.records import text_of
 from kernelpoint.session import boundary
 
 RUN = RunRecord(kernelpoint="0.2.0", config={"policy": "random"}, bound="none", estimate="mean", launches=[9], hashes={})

@@ -19,7 +19,7 @@ from kernelpoint.journal import (
     SummaryRecord,
     load_run,
 )
-from kernelpoint.journal.launch_estimates import pack
+from kernelpoint.journal.records import pack
 
 
 def write(path, *records):

@@ -203,7 +203,8 @@ def test_a_build_that_does_not_report_mispredictions_is_named_with_what_to_do(se
     for unit in sample.engine.wanted().tolist():
         sample.engine.record(unit, ("cycles", "instructions", *counters), (900.0, 1.0, *(0.0 for _ in counters)))
     check = validation._with_trajectories(ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}), Estimate.of(0.0, 0.0))
-    sample.take_look(check.errors)
+    sample.engine.systematic.set(check.errors)
+    sample.look = sample.engine.look()
     summary = Statement(run, sample, check, [], is_done=True).summary
     named = [text for text in summary.warnings if "MacSim does not report mispredictions" in text]
     assert [("kernelpoint patch macsim" in text) for text in named] == [True] * warns

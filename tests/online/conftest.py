@@ -9,7 +9,7 @@ import pytest
 from simulated_host import SimulatedHost
 from workloads import synthesised
 
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.traces import launch_paths
 
 LAUNCHES = 240

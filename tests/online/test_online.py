@@ -14,7 +14,7 @@ from simulated_host import failing_once
 from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
 from kernelpoint.journal import DecisionRecord, load_run
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.paired import compare_runs
 from kernelpoint.report.result import result_of
 

@@ -14,7 +14,7 @@ import kernelpoint as kp
 from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.journal import load_run
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import unpack
 

@@ -12,7 +12,7 @@ from sealed_lines import journal_of
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.journal import Outcome, PassRecord, RunRecord
-from kernelpoint.journal.text import text_of
+from kernelpoint.journal.records import text_of
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.formats import kineto
 

@@ -10,7 +10,7 @@ from command_line import run_command
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.journal import load_run
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 
 N = 200
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from workloads import one_trace
 
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.session import boundary
 from kernelpoint.session.orders import REPLAYED
 from kernelpoint.session.session import Session

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from workloads import one_trace
 
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.program import Program
 from kernelpoint.session import boundary
 from kernelpoint.session.orders import DONE, EXECUTE, OK, SIMULATE

@@ -22,7 +22,7 @@ def test_the_saved_time_is_that_of_a_full_run_less_all_that_this_run_took(host):
     session, summary = summary_of(host)
     record, engine = session.summary, session.loop.sample.engine
     units = np.flatnonzero(session.loop.sample.has_result)
-    weights, cycles = engine.expansions(units), engine.predict(units)[:, 0]
+    weights, cycles = engine.sampling.expansions(units), engine.predict(units)[:, 0]
     full = weights.sum() / (weights @ cycles) * record.counters["cycles"].estimate
     assert session.saved.times[0] == pytest.approx(full, rel=1e-9)
     assert summary.saved_seconds == pytest.approx(full - session.saved.times[1]) and 150 < full < 250

@@ -9,7 +9,7 @@ from simulated_host import failing_once
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import ErrorBudget, Estimate, Look
 from kernelpoint.journal import PassRecord, load_run
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.planning.plan import Plan
 from kernelpoint.session.recorder import Recorder
 

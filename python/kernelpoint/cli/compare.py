@@ -85,7 +85,10 @@ def compare(
     if figures is not None:
         require("--figures", "vl_convert")
     console = Console(stderr=True, highlight=False)
-    wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, bound))
+    names = POLICIES.names() if policies == "all" else list(dict.fromkeys(name.strip() for name in policies.split(",")))
+    for name in names:
+        load_policy(name)
+    wanted = list(cells(names, _numbers(budgets), seeds, confidence, bound))
     if output is not None:
         try:
             output.mkdir(parents=True, exist_ok=True)
@@ -114,13 +117,6 @@ def compare(
         files += draw({} if chart is None else {"comparison": chart}, figures)
     for path in files:
         console.print(f"wrote {path}", soft_wrap=True)
-
-
-def _policies(text: str) -> list[str]:
-    names = POLICIES.names() if text == "all" else list(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        load_policy(name)
-    return names
 
 
 def _numbers(text: str) -> list[float]:

@@ -69,7 +69,9 @@ def demo(
     console.print("4. The sampled run: the same command with another policy.")
     sampled = _simulate(console, output, traces, gpu, policy, budget)
     console.print(_table(full, sampled, plan_seconds))
-    console.print(_judgement(full.run, sampled.run), highlight=False, soft_wrap=True)
+    of_truth = FullRun.beside(sampled.run, full.run).sentence()
+    verdicts = f"Sampled run: {verdict(sampled.run.ended())}.\n{of_truth[0].upper()}{of_truth[1:]}."
+    console.print(verdicts, highlight=False, soft_wrap=True)
     page = output / "report.html"
     write_page(html_page(result_of(sampled.run, full.run)), page)
     console.print(f"Pictures: {page}", soft_wrap=True)
@@ -156,9 +158,3 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
     ]
     columns = (Column("", str), Column("full", str), Column(f"sampled ({sampled.run.policy})", str))
     return Table(columns, [Row(row) for row in rows], "The same workload, simulated in full and sampled")
-
-
-def _judgement(full: Run, sampled: Run) -> str:
-    """Say whether the full run's total lies inside the interval that the sampled run states."""
-    line = FullRun.beside(sampled, full).sentence()
-    return f"Sampled run: {verdict(sampled.ended())}.\n{line[0].upper()}{line[1:]}."

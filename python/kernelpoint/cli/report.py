@@ -83,7 +83,11 @@ def report(
         require("--figures", "vl_convert")
         if figures.exists() and not figures.is_dir():
             raise ConfigError(f"--figures: got {figures}, a file; allowed: a folder, which is made if it is missing")
-    journal, say = run or _only_journal(), Console(stderr=True).print
+    journals = [run] if run else sorted(Path().glob("*.kpjournal"))
+    if len(journals) != 1:
+        have = ", ".join(map(str, journals[:5])) or "none"
+        raise ConfigError(f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report")
+    journal, say = journals[0], Console(stderr=True).print
     if watch:
         from kernelpoint.cli.watch import follow
 
@@ -135,16 +139,3 @@ def report(
             lines.append(f"page: {page}")
     for text in lines:
         console.print(text, soft_wrap=True)
-
-
-def _only_journal() -> Path:
-    """Path of the only journal in the working directory.
-
-    Raises:
-        ConfigError: there is none, or several.
-    """
-    journals = sorted(Path().glob("*.kpjournal"))
-    if len(journals) != 1:
-        have = ", ".join(map(str, journals[:5])) or "none"
-        raise ConfigError(f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report")
-    return journals[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,9 +122,8 @@ def is_locked(path: Path) -> bool | None:
     The system's table of locks is read; no lock is taken.
     """
     try:
-        inode = str(path.stat().st_ino)
-        lines = Path("/proc/locks").read_text().splitlines()
-        if any(part.split()[1] == "FLOCK" and _inode(part) == inode for part in lines if len(part.split()) > 5):
+        # "1: FLOCK ADVISORY WRITE 4711 08:01:INODE 0 EOF"
+        if re.search(rf"^\d+: FLOCK .*:{path.stat().st_ino} ", Path("/proc/locks").read_text(), re.MULTILINE):
             return True
         return False if _file_system(path) in LOCAL else None
     except OSError:
@@ -139,11 +139,6 @@ def _file_system(path: Path) -> str:
         if words.split()[2:3] == [number]:
             return kind.split(" ")[0]
     return ""
-
-
-def _inode(line: str) -> str:
-    """Parse the inode in a line of /proc/locks."""
-    return next((word.rsplit(":", 1)[1] for word in line.split() if word.count(":") == 2), "")
 
 
 def _pass(run: Run, now: float) -> tuple[str, float | None]:

@@ -90,9 +90,6 @@ def commented_yaml(expert: bool = False) -> str:
         lines += [] if outer else [""]
         lines += textwrap.wrap(str(field.description), WIDTH, initial_indent=indent, subsequent_indent=indent)
         value = {"version": 1, "policy": "kernelpoint"}.get(name, field.default)
-        lines.append(f"{'' if name in USUAL else '#'}{'  ' if outer else ''}{key}: {_yaml(value)}")
+        text = yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
+        lines.append(f"{'' if name in USUAL else '#'}{'  ' if outer else ''}{key}: {text}")
     return "\n".join(lines) + "\n"
-
-
-def _yaml(value: Any) -> str:
-    return yaml.safe_dump(value, default_flow_style=True).split("\n")[0]

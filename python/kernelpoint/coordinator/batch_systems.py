@@ -60,14 +60,19 @@ def batch_cluster(path: str, workers: int, say: Log) -> Any:
     try:
         cluster.scale(n=workers)
         deadline = time.monotonic() + SECONDS_TO_SUBMIT
-        while time.monotonic() < deadline and _is_submitting(cluster, failures):
+        while time.monotonic() < deadline:
+            submitted = sum(getattr(job, "job_id", None) is not None for job in list(cluster._created))
+            if submitted + len(failures) >= len(cluster.worker_spec):
+                break
             time.sleep(0.05)
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         close(cluster)
         raise ConfigError(f"--cluster {path}: {error}") from None
     if not failures:
         return cluster
-    message = f"{len(failures)} of {len(cluster.worker_spec)} jobs cannot be submitted; the first: {_words(failures[0])}"
+    text = str(failures[0])  # behind the words that dask-jobqueue adds
+    of_system = text.partition("stderr:\n")[2].strip() or " ".join(text.split())
+    message = f"{len(failures)} of {len(cluster.worker_spec)} jobs cannot be submitted; the first: {of_system}"
     if len(failures) < len(cluster.worker_spec):
         say(message)
         return cluster
@@ -200,14 +205,3 @@ def _secured(plain: Any, folder: str, failures: list[Exception]) -> Any:
             yield str(path)
 
     return type(plain.__name__, (plain,), {"job_cls": type(plain.job_cls.__name__, (Job,), {})})
-
-
-def _is_submitting(cluster: Any, failures: list[Exception]) -> bool:
-    submitted = sum(getattr(job, "job_id", None) is not None for job in list(cluster._created))
-    return submitted + len(failures) < len(cluster.worker_spec)
-
-
-def _words(error: Exception) -> str:
-    """Error text of the batch system, without the words that dask-jobqueue adds."""
-    said = str(error).partition("stderr:\n")[2].strip()
-    return said or " ".join(str(error).split())

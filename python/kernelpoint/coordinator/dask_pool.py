@@ -227,7 +227,11 @@ def open_pool(workers: int | None, cluster: str | None, memory: int, say: Log) -
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)
     if cluster is None:
-        pool = DaskPool(_local(workers or fitting_workers(memory)), 1, say=say)
+        import psutil  # a dependency of distributed
+
+        each = max(LEAST_MEMORY, int(MEMORY_MARGIN * memory))
+        fitting = max(1, min(len(os.sched_getaffinity(0)), int(psutil.virtual_memory().available // each)))
+        pool = DaskPool(_local(workers or fitting), 1, say=say)
     elif cluster.startswith(SCHEMES):
         if warning := insecure_scheduler(cluster):
             say(warning)
@@ -246,17 +250,6 @@ def open_pool(workers: int | None, cluster: str | None, memory: int, say: Log) -
             "browser of this machine reach it, reads names of tasks, times and logs"
         )
     return pool
-
-
-def fitting_workers(memory: int) -> int:
-    """Number of simulators for which this machine has cores and free memory. `memory` is the number of bytes for one
-    simulator.
-    """
-    import psutil  # a dependency of distributed
-
-    cores = len(os.sched_getaffinity(0))
-    each = max(LEAST_MEMORY, int(MEMORY_MARGIN * memory))
-    return max(1, min(cores, int(psutil.virtual_memory().available // each)))
 
 
 def _local(workers: int) -> Any:

@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelpoint import __version__
@@ -20,7 +19,7 @@ from kernelpoint.coordinator.task import COMPARED, Work, prepare_folder, read_al
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import JOURNAL_ENV, TIME_ENV, open_run
-from kernelpoint.session.session import Session, TimeSaved
+from kernelpoint.session.session import Session
 from kernelpoint.session.worker import Hello
 from kernelpoint.workload.host_info import HostInfo
 
@@ -57,7 +56,12 @@ def run(command: Sequence[str], config_path: str | None, open_pool: OpenPool, sa
         session = run_one(command, config, hello, workers, say)
     finally:
         workers.close()
-    return print_end(command, session.journal.path, session.saved)
+    # The simulator prints the totals in its own format: it resumes a copy of the journal, which has every result.
+    with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
+        environment = {**os.environ, JOURNAL_ENV: shutil.copy(session.journal.path, folder)}
+        if session.saved.times is not None:
+            environment[TIME_ENV] = " ".join(map(str, session.saved.times))
+        return subprocess.run(list(command), env=environment, check=False).returncode
 
 
 class Workers:
@@ -138,23 +142,6 @@ def _counted(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
-    """Start the simulator once more to print the totals of a finished run in its own format; returns its exit status.
-
-    The simulator resumes a copy of the journal, in which no launch is left to simulate.
-
-    Args:
-        command: command line of the simulator.
-        journal: journal of the finished run.
-        saved: processor time of the simulated launches, for the line on the time saved.
-    """
-    with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
-        environment = {**os.environ, JOURNAL_ENV: shutil.copy(journal, folder)}
-        if saved.times is not None:
-            environment[TIME_ENV] = " ".join(map(str, saved.times))
-        return subprocess.run(list(command), env=environment, check=False).returncode
-
-
 # ---- the simulator before the run -------------------------------------------------------------------------------------
 
 
@@ -221,7 +208,7 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
             say(f"kernelpoint: {error} before it called KernelPoint; it is started again")
         except OSError as error:
             raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
-    memory = _peak_memory(simulator.pid)
+    memory = _peak_memory(simulator.hello.pid)
     simulator.end()
     return simulator.hello, memory
 

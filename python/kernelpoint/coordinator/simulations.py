@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -175,7 +175,9 @@ class Simulations:
         attempts[report.was_killed] += 1
         if attempts[False] >= ATTEMPTS or attempts[True] >= ATTEMPTS_KILLED:
             self._say("\n  ".join([f"{what}, {sum(attempts)} times; its output ended:", *report.tail]))
-            self._outcomes[chain] = tuple(Outcome(step.process, step.launch, reason=_why(attempts, report)) for step in chain)
+            reason = ENDED_SIMULATOR if attempts[False] >= ATTEMPTS else "the simulator was lost"
+            reason += f": it {report.ended} again"
+            self._outcomes[chain] = tuple(Outcome(step.process, step.launch, reason=reason) for step in chain)
             del self._attempts[chain], self._costs[chain]
         else:
             self._say(f"{what}; it is simulated again")
@@ -184,8 +186,3 @@ class Simulations:
 
 def _named(chain: Chain) -> str:
     return f"launch {', '.join(str(step.launch) for step in chain)}"
-
-
-def _why(attempts: Sequence[int], report: Report) -> str:
-    """Reason for giving up a launch after its simulator ended."""
-    return f"{ENDED_SIMULATOR if attempts[False] >= ATTEMPTS else 'the simulator was lost'}: it {report.ended} again"

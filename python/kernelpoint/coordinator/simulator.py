@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kernelpoint.files import above_streams
 from kernelpoint.journal import Outcome
@@ -76,7 +76,6 @@ class Simulator:
     Args:
         command: command line, KernelPoint's option included.
         folder: working directory.
-        environment: environment variables to add.
         say: function that receives a line when the simulator is paused or continues.
 
     Attributes:
@@ -88,9 +87,7 @@ class Simulator:
         OSError: the process cannot be started.
     """
 
-    def __init__(
-        self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None, say: Log = silent
-    ) -> None:
+    def __init__(self, command: Sequence[str], folder: str, say: Log = silent) -> None:
         begun, self._say = time.monotonic(), say
         chains, self._to = map(above_streams, os.pipe())
         self._from, answers = map(above_streams, os.pipe())
@@ -98,7 +95,7 @@ class Simulator:
             self._process = subprocess.Popen(
                 list(command),
                 cwd=folder,
-                env={**os.environ, **(environment or {}), WORKER_PIPES_ENV: f"{chains},{answers}"},
+                env={**os.environ, WORKER_PIPES_ENV: f"{chains},{answers}"},
                 pass_fds=(chains, answers),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -120,11 +117,6 @@ class Simulator:
         self._reader.start()
         self.hello = Hello(**json.loads(self._answer(SECONDS_TO_BEGIN)))
         self.seconds = time.monotonic() - begun
-
-    @property
-    def pid(self) -> int:
-        """Process id of the simulator itself, even if a wrapper script started it."""
-        return self.hello.pid
 
     def simulate(self, chain: Chain) -> tuple[Outcome, ...]:
         """Simulate a chain: consecutive launches, one after another in this process.

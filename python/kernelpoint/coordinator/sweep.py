@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelpoint.config import Config, load_config, read_yaml
+from kernelpoint.config import load_config, read_yaml
 from kernelpoint.coordinator.run import OpenPool, Workers, ask, check, run_one, with_option
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
@@ -41,8 +41,8 @@ def run_sweep(
         raise ConfigError(f"--sweep {' '.join(sweep)}: got {len(points)} configurations; allowed: 2 or more")
     asked = []
     for point in points:
-        whole, path = with_option(point.command, config_path)
-        config = load_config(path)
+        whole, named = with_option(point.command, config_path)
+        config = load_config(named)
         hello, memory = ask(whole, say)
         check(config, hello)
         asked.append((point, whole, config, hello, memory))
@@ -51,19 +51,13 @@ def run_sweep(
     try:
         for point, whole, config, hello, _ in asked:
             say(f"kernelpoint: configuration {point.name}")
-            of_point = _config_of(config, point, plan)
-            journals.append(run_one(whole, of_point, hello, workers, say).journal.path)
+            path = Path(config.journal)
+            keys = {"journal": str(path.with_name(f"{path.stem}.{point.name}{path.suffix}")), "plan": plan or config.plan}
+            journals.append(run_one(whole, config.model_copy(update=keys), hello, workers, say).journal.path)
             plan = plan or load_run(journals[0]).header.plan
     finally:
         workers.close()
     return ranked([point.name for point in points], [load_run(path) for path in journals])
-
-
-def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
-    """Configuration of one point of a sweep: a journal of its own, and the plan of the first point."""
-    journal = Path(config.journal)
-    keys = {"journal": str(journal.with_name(f"{journal.stem}.{point.name}{journal.suffix}"))}
-    return config.model_copy(update=keys if plan is None else {**keys, "plan": plan})
 
 
 # ---- configurations ---------------------------------------------------------------------------------------------------

@@ -110,8 +110,8 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
             metadata = file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({str(error)[:200]})") from None
-    schema = metadata.get("graph_schema")
-    _check(path, "graph schema", schema and _schema_name(metadata.get("graph_schema_version", "1"), schema), _own_schema())
+    schema, present = metadata.get("graph_schema"), _schema_name(str(SCHEMA.version), schema_hash())
+    _check(path, "graph schema", schema and _schema_name(metadata.get("graph_schema_version", "1"), schema), present)
     _check(path, "encoder version", metadata.get("encoder_version"), str(ENCODER_VERSION))
     _check(path, "checksum", metadata.get("checksum"), checksum(data))
     try:
@@ -126,10 +126,6 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
 
 def _schema_name(version: str, digest: str) -> str:
     return f"{version} ({digest})"
-
-
-def _own_schema() -> str:
-    return _schema_name(str(SCHEMA.version), schema_hash())
 
 
 def read_sealed(path: str | PathLike[str]) -> bytes:

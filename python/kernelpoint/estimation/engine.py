@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import index
 
@@ -30,9 +30,9 @@ class Engine:
     a launch, or several launches that are sampled together.
 
     The state depends only on the design, the budget, the sample of each pass, and the results: not on the order of results, on
-    time or on threads. Inside a pass nothing is drawn, and no run stops. The caller writes `pass_state()` to the journal at the
-    beginning of each pass. To resume a run, repeat every `restore_pass`, `record` and `look` of the journal, in order, on a new
-    engine.
+    time or on threads. Inside a pass nothing is drawn, and no run stops. The caller writes `sampling.pass_state()` to the
+    journal at the beginning of each pass. To resume a run, repeat every `sampling.restore_pass`, `record` and `look` of the
+    journal, in order, on a new engine.
 
     Args:
         design: strata of launches (`Design`), a prediction for every launch (`AssistedDesign`), or predictions for a first
@@ -92,11 +92,6 @@ class Engine:
 
     # ---- units ------------------------------------------------------------------------------------------------------
 
-    @property
-    def looks(self) -> int:
-        """Number of interim analyses so far."""
-        return self.sampling.looks
-
     def drawn(self) -> Ints:
         """int64, ascending: indices of the present sample, and of the launches that are always simulated."""
         return self.sampling.drawn()
@@ -121,19 +116,6 @@ class Engine:
             return False
         self._last = None
         return True
-
-    def pass_state(self) -> dict[str, object]:
-        """State of the present pass (round of sampling) for the journal (record from which a run can resume), as JSON types."""
-        return self.sampling.pass_state()
-
-    def restore_pass(self, state: Mapping[str, object]) -> None:
-        """Set the sample of a pass (round of sampling) from the journal (record from which a run can resume), instead of
-        computing it.
-
-        Args:
-            state: value that `pass_state` returned.
-        """
-        self.sampling.restore_pass(state)
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -188,7 +170,7 @@ class Engine:
         other = object.__new__(Engine)
         other._begin(self.sampling.leaving_out(np.asarray(units, dtype=np.int64)))
         other.take_over(self)
-        other.sampling.looks = self.looks
+        other.sampling.looks = self.sampling.looks
         strata = np.asarray(self.sampling.design.labels)
         other._left_out = self._left_out | {unit: int(strata[unit]) for unit in units}
         return other
@@ -265,10 +247,6 @@ class Engine:
         """
         places = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64)
         return self.sampling.predict(places, counters)
-
-    def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of launches that each drawn launch represents, itself included; 1 for all other launches."""
-        return self.sampling.expansions(units)
 
     def unit_errors(self, counter: str) -> UnitErrors | None:
         """Errors of all launches in one counter, at the last interim analysis (end of a round of sampling); None if the

@@ -33,7 +33,7 @@ from kernelpoint.progress import Log, silent
 from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.registry import foreign_code
 from kernelpoint.session.initial_states import InitialStates
-from kernelpoint.session.loop import Loop, run_with_results
+from kernelpoint.session.loop import run_with_results
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Available, FastModel, Need, complete, why_unassisted
 
@@ -186,7 +186,9 @@ class Inputs:
 def evaluate(inputs: Inputs, cell: Cell) -> Row:
     """Run one test: plan a run, replace the simulator by the known results, and compare the estimate with the true total.
 
-    If the policy refuses the workload, the row has the reason.
+    If the workload has traces, the run also draws the launches that measure the error of restored caches. Looked-up results
+    show an error of zero; the bound still allows for an error too small to be noticed. If the policy refuses the workload,
+    the row has the reason.
     """
     workload = inputs.workload
     row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
@@ -198,7 +200,15 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         program, needs, sees_truth = inputs.program(policy, config)
         design, seconds = inputs.design(policy, config, program)
         planning = seconds + sum(inputs.seconds.get(need, 0.0) for need in needs)
-        run = looked_up(program, design, config, policy, workload)
+        host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
+        host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
+        plan, full = Plan(program, design, {}), config.policy.name == "all"
+        of_run = policy.budget_for(config), policy.estimate_for(config)
+        setup = Setup(config, host, policy, *of_run, plan, is_full_run=full)
+        names, results = [CYCLES], [workload.results]
+        if host.launch_latency:
+            names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
+        run = run_with_results(setup, names, np.stack(results, axis=1), OneLaunchBefore(host, silent, plan=plan))
     except KernelPointError as error:
         return replace(row, reason=str(error))
     engine, look = run.sample.engine, run.sample.look
@@ -220,7 +230,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         strata=design.label_count,
         simulated=engine.results.count + validation,
         validation=validation,
-        passes=engine.looks,
+        passes=engine.sampling.looks,
         total=workload.total,
         simulated_total=simulated,
         estimate=estimate.estimate,
@@ -241,33 +251,7 @@ class OneLaunchBefore(InitialStates):
     """
 
     def shares_left(self, launch: int, most: int) -> np.ndarray:
-        """Shares of a launch's cache lines that the last 1, 2, ..., `most` launches before it leave: all lines come from the
-        previous launch.
-        """
         return np.ones(1)
-
-
-def looked_up(
-    program: Program,
-    design: Design | AssistedDesign,
-    config: Config,
-    policy: type[Policy],
-    workload: Workload,
-) -> Loop:
-    """Make a sampled run that looks up results of a full run instead of simulating launches.
-
-    If the workload has traces, the run also draws the launches that measure the error of restored caches. Looked-up results
-    show an error of zero; the bound still allows for an error too small to be noticed.
-    """
-    host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
-    host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
-    plan = Plan(program, design, {})
-    budget, full = policy.budget_for(config), config.policy.name == "all"
-    setup = Setup(config, host, policy, budget, policy.estimate_for(config), plan, is_full_run=full)
-    names, results = [CYCLES], [workload.results]
-    if host.launch_latency:
-        names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
-    return run_with_results(setup, names, np.stack(results, axis=1), OneLaunchBefore(host, silent, plan=plan))
 
 
 # ---- all cells -------------------------------------------------------------------------------------------------------

@@ -155,7 +155,8 @@ def configuration_for(
     if setting != "auto":
         derived = _named(setting)
     elif simulator == "kernelpoint-host":
-        derived = _another(config_hash)
+        usual = shipped("v100")
+        derived = usual if usual.hash != config_hash else shipped("rtx")  # the host is the fast model itself
         log(
             f"kernelpoint: the fast model predicts with {derived.name} (the host is itself the fast model; another GPU keeps "
             "the test honest)"
@@ -180,12 +181,6 @@ def _named(setting: str) -> Configuration:
         packaged = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
         allowed = f"auto, off, {packaged}, or a file that describes a GPU"
         raise ConfigError(f"fast_model: got {setting!r}; allowed: {allowed}; {error}") from error
-
-
-def _another(config_hash: str) -> Configuration:
-    """Choose a GPU other than the one that the embedded host simulates, because the host is the fast model itself."""
-    derived = shipped("v100")
-    return derived if derived.hash != config_hash else shipped("rtx")
 
 
 def _nearest(paths: Sequence[str]) -> str:

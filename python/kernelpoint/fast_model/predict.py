@@ -66,7 +66,8 @@ def predict(
             part = program.part(number)
             copies = part.copies[0] if part.copies else np.zeros((0, 3), np.uint64)
             of_files = part.fingerprint.files if files is None else files
-            key = key_of(of_files, _copies_key(copies), configuration.hash, MODEL_VERSION)
+            of_copies = key_of(copies.dtype.str, copies.shape, np.ascontiguousarray(copies).tobytes().hex())
+            key = key_of(of_files, of_copies, configuration.hash, MODEL_VERSION)
             (kept,) = cache_in_use.get(PREDICTIONS, [key], _decoded)
             if kept is None:
                 kept = _made(part, copies, configuration, of_files, key, log, cache_in_use, progress, pool)
@@ -79,11 +80,6 @@ def predict(
         failures = {first + launch: why for first, (_, reasons) in numbered for launch, why in reasons.items()}
     _tell_missing(program, failures, log)
     return replace(program, predictions=counters, errors=failures, unread=tuple(passing(failures.values())))
-
-
-def _copies_key(copies: np.ndarray) -> str:
-    array = np.ascontiguousarray(copies)
-    return key_of(array.dtype.str, array.shape, array.tobytes().hex())
 
 
 KINDS = "of launches"  # array of kept predictions beside those of counters

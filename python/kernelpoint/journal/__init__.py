@@ -12,7 +12,6 @@ Example:
     ['RunRecord', 'DegradedRecord']
 """
 
-from kernelpoint.journal.launch_estimates import LaunchEstimates as LaunchEstimates
 from kernelpoint.journal.reader import read_records as read_records
 from kernelpoint.journal.records import DecisionRecord as DecisionRecord
 from kernelpoint.journal.records import DegradedRecord as DegradedRecord
@@ -33,6 +32,7 @@ from kernelpoint.journal.records import ResumeRecord as ResumeRecord
 from kernelpoint.journal.records import RunRecord as RunRecord
 from kernelpoint.journal.records import StrataRecord as StrataRecord
 from kernelpoint.journal.records import SummaryRecord as SummaryRecord
+from kernelpoint.journal.run import LaunchEstimates as LaunchEstimates
 from kernelpoint.journal.run import Run as Run
 from kernelpoint.journal.run import load_run as load_run
 from kernelpoint.journal.writer import JournalWriter as JournalWriter

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal.records import Record, RunRecord
+from kernelpoint.journal.records import Record, RunRecord, plain
 from kernelpoint.journal.run import load_run
-from kernelpoint.journal.text import plain
 from kernelpoint.simulators import options_of
 
 # The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway. The

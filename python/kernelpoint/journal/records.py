@@ -3,7 +3,6 @@
 A field with its default (None, or False) is not written. Numbers that are not finite stand as None: JSON has none.
 
 Example:
-    >>> from kernelpoint.journal.text import text_of
     >>> for record in (DecisionRecord(0, 3, 0, "simulate", stratum=1), Outcome(0, 3, 0, {"cycles": 900.0})):
     ...     print(text_of(record))
     {"type":"decision","process":0,"launch":3,"pass_index":0,"action":"simulate","stratum":1}
@@ -12,9 +11,18 @@ Example:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import base64
+import binascii
+import json
+import math
+import zlib
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, Literal
 
+import numpy as np
+
+from kernelpoint.errors import damaged_journal
 from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.finding import Finding
 from kernelpoint.typed import Range
@@ -224,7 +232,7 @@ class LeftOutRecord:
 class LaunchesRecord:
     """Estimates of the launches from index `first` on, `count` of them. It precedes the summary of a run that skipped launches.
 
-    Each field is an array encoded as text (launch_estimates.pack), with one number for each launch:
+    Each field is an array encoded as text (`pack`), with one number for each launch:
 
     * cycles, float64: simulated cycles of a simulated launch, else estimated cycles; over all launches they add up to the
       total.
@@ -239,6 +247,38 @@ class LaunchesRecord:
     strata: str
     kernels: str
     type: Literal["launches"] = "launches"
+
+
+def pack(array: np.ndarray, dtype: str) -> str:
+    """Encode an array as text for a journal record. `dtype` is NumPy's name of the stored type, such as "<f8".
+
+    >>> unpack(pack(np.array([1.5, 2.5]), "<f8"), "<f8", 2, "here")
+    array([1.5, 2.5])
+    """
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array, dtype=dtype).tobytes(), 1)).decode()
+
+
+def unpack(text: str, dtype: str, count: int, place: str) -> np.ndarray:
+    """Decode an array from the text of a journal record. Memory is limited to the size of `count` numbers.
+
+    Args:
+        text: text made by `pack`.
+        dtype: NumPy's name of the stored type, such as "<f8".
+        count: number of elements.
+        place: beginning of the message if the text is refused.
+
+    Raises:
+        JournalError: the text does not encode `count` numbers.
+    """
+    size = count * np.dtype(dtype).itemsize
+    decoder = zlib.decompressobj()
+    try:
+        data = decoder.decompress(base64.b64decode(text, validate=True), size + 1)
+    except (binascii.Error, ValueError, zlib.error):
+        data = b""
+    if len(data) != size or not (decoder.eof or not size):
+        raise damaged_journal(place, f"expected {count} encoded numbers of type {dtype}, got other text")
+    return np.frombuffer(data, dtype=dtype)
 
 
 # ---- the run ----------------------------------------------------------------------------------------------------------
@@ -274,7 +314,7 @@ class RunRecord:
 @dataclass(slots=True)
 class PassRecord:
     """Beginning of a pass (round of sampling): its number of launches (None: unknown), and the state of the sampling engine
-    (estimation.Engine.pass_state).
+    (estimation.Sampling.pass_state).
     """
 
     pass_index: Count
@@ -405,3 +445,54 @@ Record = (
     | RangeRecord
     | SummaryRecord
 )
+
+
+# ---- as JSON ----------------------------------------------------------------------------------------------------------
+
+OF_ESTIMATE = tuple(f.name for f in fields(Estimate) if f.name != "counter")  # the key it stands at is its name
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def number(value: float) -> float | None:
+    """Convert a float for JSON: nan becomes None, which JSON writes as null.
+
+    >>> number(float("nan")) is None
+    True
+    """
+    return float(value) if math.isfinite(value) else None
+
+
+def plain(record: Any) -> Any:
+    """Convert a record to JSON types. The type and the version come first; fields with default values are left out.
+
+    >>> plain(Outcome(process=0, launch=4, pass_index=1))
+    {'type': 'outcome', 'process': 0, 'launch': 4, 'pass_index': 1, 'counters': {}}
+    """
+    if record is None or isinstance(record, str | int | float):
+        return record
+    if isinstance(record, Estimate):
+        numbers = {name: number(getattr(record, name)) for name in OF_ESTIMATE}
+        return {name: value for name, value in numbers.items() if value is not None or name != "at_most"}
+    if is_dataclass(record):
+        kind: Any = type(record)
+        named = [(name, getattr(record, name), default) for name, default in _fields(kind)]
+        return {name: plain(value) for name, value, default in named if value != default}
+    if isinstance(record, dict):
+        return {key: plain(value) for key, value in record.items()}
+    return [plain(value) for value in record] if isinstance(record, list | tuple) else record
+
+
+@cache
+def _fields(kind: type[Any]) -> list[tuple[str, Any]]:
+    """Names of a record's fields in their order in a line, each with the value that is left out."""
+    named = sorted(fields(kind), key=lambda field: field.name not in ("type", "version"))
+    return [(f.name, f.default if f.default is None or f.default is False else MISSING) for f in named]
+
+
+def text_of(record: Record) -> str:
+    """Convert a record to one line of JSON.
+
+    Raises:
+        ValueError: a number in the record is infinite, or is nan where null is not allowed.
+    """
+    return _encode(plain(record))

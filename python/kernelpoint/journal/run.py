@@ -14,7 +14,6 @@ from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, JournalError, damaged_journal, shown
 from kernelpoint.estimate import Estimate
 from kernelpoint.extras import needs_extra
-from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
     DecisionRecord,
@@ -28,8 +27,9 @@ from kernelpoint.journal.records import (
     ResumeRecord,
     RunRecord,
     SummaryRecord,
+    plain,
+    unpack,
 )
-from kernelpoint.journal.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +39,29 @@ OF_DECISION = (
     *("pass_index", "action", "stratum", "cluster", "stream"),
     *("u", "threshold", "take_all", "prediction", "x"),
 )
+
+
+@dataclass(frozen=True)
+class LaunchEstimates:
+    """Estimates of all N launches of a list.
+
+    Attributes:
+        cycles: float64 [N], simulated cycles of a simulated launch, else estimated cycles; nan: no estimate. They add up to the
+            estimated total.
+        strata: int32 [N], index of the launch's stratum (group of launches sampled separately); -1: the launch is always
+            simulated.
+        kernels: int32 [N], index of the launch's kernel in the summary's `kernels`; -1: the name is not known.
+
+    >>> import kernelpoint as kp
+    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")
+    >>> each = run.launch_estimates
+    >>> run.ended().simulated, len(each.cycles), bool(np.isclose(each.cycles.sum(), run.ended().estimate))
+    (1, 6, True)
+    """
+
+    cycles: np.ndarray
+    strata: np.ndarray
+    kernels: np.ndarray
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,9 +202,26 @@ class Run:
         Raises:
             JournalError: the records do not contain every launch once.
         """
-        if self.summary is None:
+        blocks = {(record.process, record.first): record for record in self.of(LaunchesRecord)}  # a kill may double them
+        if self.summary is None or not blocks:
             return None
-        return estimates_of_launches(self.of(LaunchesRecord), self._offsets, len(self.summary.kernels), self.path)
+        total = int(self._offsets[-1])
+        cycles, strata = np.full(total, np.nan), np.full(total, -1, dtype=np.int32)
+        kernel, seen = np.full(total, -1, dtype=np.int32), np.zeros(total, dtype=np.int64)
+        for record in blocks.values():
+            first = int(self._offsets[record.process]) + record.first
+            place = f"{self.path}: launches from {record.first} of process {record.process}"
+            part = slice(first, first + record.count)
+            if part.stop > self._offsets[record.process + 1]:
+                what = f"this record states {record.count} launches, more than the process (one of the program's) has left"
+                raise damaged_journal(place, what)
+            cycles[part] = unpack(record.cycles, "<f8", record.count, place)
+            strata[part] = unpack(record.strata, "<i4", record.count, place)
+            kernel[part] = unpack(record.kernels, "<i4", record.count, place)
+            seen[part] += 1
+        if not (seen == 1).all() or kernel.max(initial=-1) >= len(self.summary.kernels):
+            raise damaged_journal(self.path, "its records of estimates do not have each launch exactly once")
+        return LaunchEstimates(cycles, strata, kernel)
 
     @cached_property
     def ranges(self) -> dict[str, RangeRecord]:

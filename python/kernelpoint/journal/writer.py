@@ -14,8 +14,7 @@ from kernelpoint.errors import JournalError
 from kernelpoint.files import open_to_append, read_to_hole, replacing, sync_folder
 from kernelpoint.journal.lines import BEGIN, FIRST, check_begin, checksum_of, seal
 from kernelpoint.journal.reader import parse
-from kernelpoint.journal.records import LookRecord, PopulationRecord, Record, RunRecord, SummaryRecord
-from kernelpoint.journal.text import text_of
+from kernelpoint.journal.records import LookRecord, PopulationRecord, Record, RunRecord, SummaryRecord, text_of
 
 SYNC_SECONDS = 1.0
 _SYNCED = frozenset((RunRecord, PopulationRecord, LookRecord, SummaryRecord))
@@ -82,8 +81,11 @@ class JournalWriter:
             if os.write(self._file.fileno(), line) != len(line):
                 raise OSError(0, "the disk took only part of a record")
             self._before = checksum_of(line[:-1])
-            self._sync(type(record) in _SYNCED)
-            if type(record) in _SYNCED:
+            is_step = type(record) in _SYNCED
+            if is_step or time.monotonic() - self._synced >= SYNC_SECONDS:
+                os.fdatasync(self._file.fileno())
+                self._synced = time.monotonic()
+            if is_step:
                 self._check_place()
         except OSError as error:
             self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
@@ -112,11 +114,6 @@ class JournalWriter:
         with replacing(kept := self._free_name()) as copy:
             shutil.copyfileobj(self._file, copy)
         self._fail(f"the journal {self.path} was removed or replaced while the run went on; it is kept as {kept}")
-
-    def _sync(self, now: bool) -> None:
-        if now or time.monotonic() - self._synced >= SYNC_SECONDS:
-            os.fdatasync(self._file.fileno())
-            self._synced = time.monotonic()
 
     def _lock(self) -> None:
         try:
@@ -149,20 +146,18 @@ class JournalWriter:
         return len(data)
 
     def _begin(self) -> None:
-        """Prepare the file for the next record: cut an incomplete last line, or set another run's journal aside."""
+        """Prepare the file for the next record: cut an incomplete last line, or keep another run's journal
+        under the first free number and begin an empty one in its place.
+        """
         if self._resume:
             self._file.truncate(self._end)
         elif self._end:
-            self._set_aside()
+            self.path.rename(self._free_name())
+            old, self._file = self._file, open_to_append(self.path)
+            self._lock()
+            old.close()
         self._begun = True
         sync_folder(self.path)
-
-    def _set_aside(self) -> None:
-        """Keep the old journal under the first free number and begin an empty one in its place."""
-        self.path.rename(self._free_name())
-        old, self._file = self._file, open_to_append(self.path)
-        self._lock()
-        old.close()
 
     def _free_name(self) -> Path:
         """Path with the first unused number appended."""

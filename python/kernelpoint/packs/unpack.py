@@ -61,20 +61,6 @@ def is_pack(path: Path) -> bool:
         return False
 
 
-def _folder_beside(path: Path, seal: bytes) -> Path:
-    """Default folder for unpacking: beside the pack, named by its stem and 8 digits of its checksum.
-
-    This avoids folders of the user and folders of other packs with the same name.
-
-    Raises:
-        ConfigError: the name of the pack, which a stranger may have chosen, makes no name of a folder.
-    """
-    folder = path.with_name(f"{path.stem}-{seal[:8].decode()}")
-    if problem := name_problem(folder.name):
-        raise ConfigError(f"cannot unpack {path}: {problem}; rename the pack, or name a folder with -o")
-    return folder
-
-
 def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None) -> Path:
     """Unpack a pack (archive of a run with its traces) into a folder. Returns the path of the trace list.
 
@@ -93,7 +79,10 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
         OSError: the folder cannot be written.
     """
     with _opened(path, most_bytes) as (archive, about, seal):
-        folder = folder or _folder_beside(path, seal)
+        if folder is None:  # one of its name and content, beside the pack, lest another be used
+            folder = path.with_name(f"{path.stem}-{seal[:8].decode()}")
+            if problem := name_problem(folder.name):  # a stranger may have chosen the name
+                raise ConfigError(f"cannot unpack {path}: {problem}; rename the pack, or name a folder with -o")
         listed = folder / about.list_name
         if _is_made(folder, archive, about, seal):
             return listed

@@ -135,12 +135,8 @@ def patchable() -> dict[str, Path]:
     return dict(sorted(folders.items()))
 
 
-def load_description(simulator: str, folder: Path | None = None) -> Description:
-    """Read the description of the patch for a simulator.
-
-    Args:
-        simulator: name of the simulator.
-        folder: folder of the ``patch.yaml``; by default the one in the package.
+def load_description(simulator: str) -> Description:
+    """Read the description of the patch for a simulator, which is given by name.
 
     Raises:
         PatchError: the simulator is unknown, or its description is missing or wrong.
@@ -151,14 +147,17 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: ...
     """
     folders = patchable()
-    if folder is None and simulator not in folders:
+    if simulator not in folders:
         raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(folders)}")
-    folder = folder or folders[simulator]
-    path = folder / "patch.yaml"
+    path = folders[simulator] / "patch.yaml"
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Description.model_validate(
-            {**content, "folder": folder, "abi_folder": kept_at("include/kernelpoint", "plugin/include/kernelpoint")}
+            {
+                **content,
+                "folder": folders[simulator],
+                "abi_folder": kept_at("include/kernelpoint", "plugin/include/kernelpoint"),
+            }
         )
     except OSError as error:
         raise PatchError(f"no patch for {simulator} is installed: {error}") from None

@@ -105,7 +105,7 @@ def choose(
     expected = np.ones(len(design.u)) if design.expected is None else np.asarray(design.expected, dtype=float)
     cost = np.maximum(expected, np.finfo(float).tiny)
     predictions = {name: np.asarray(mean, dtype=float)[last] for name, mean in design.means.items()}
-    value = engine.expansions(last) * cost[last] * dependence_of(predictions, len(last))
+    value = engine.sampling.expansions(last) * cost[last] * dependence_of(predictions, len(last))
     most_cost = cost_of_chain * float(cost[drawn].sum())
     reached = [depth(cost, unit, shares_left(unit, DEEPEST), most_cost) for unit in last.tolist()]
     sizes = value * np.array([shown for _, shown in reached])

@@ -12,7 +12,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimate import Estimate, relative
 from kernelpoint.finding import Finding
 from kernelpoint.journal import KernelRecord, RangeRecord, Run
-from kernelpoint.journal.text import number as or_none
+from kernelpoint.journal.records import number as or_none
 from kernelpoint.pages.numbers import amount, error, half_width, is_finite, number, percent, rate
 from kernelpoint.pages.tables import Column, Row, Table, rows_of, write_table
 from kernelpoint.ratios import RATIOS

@@ -69,7 +69,7 @@ def caveats(s: SummaryRecord) -> list[str]:
 def costs(run: Run) -> list[str]:
     """Sentences on the cost of a finished run: the number of launches simulated beside the sample, and speedups."""
     s, lines = run.ended(), []
-    if validations := _validations(run):
+    if validations := len(run.validations):
         lines.append(
             f"{validations:,} launches were simulated for validation, to measure the replay error; "
             "the cycle speedup includes them"
@@ -87,10 +87,6 @@ def _simulated(part: SummaryRecord | PartTotals) -> str:
 
 def _passes(s: SummaryRecord) -> str:
     return "one pass" if s.passes == 1 else f"{s.passes} passes"
-
-
-def _validations(run: Run) -> int:
-    return len(run.validations)
 
 
 def _of_process(process: PartTotals) -> str:
@@ -130,7 +126,7 @@ def _interval(s: SummaryRecord) -> str:
 
 def _cost(run: Run, s: SummaryRecord) -> str:
     text = f"{_simulated(s)} in {_passes(s)}"
-    if validations := _validations(run):
+    if validations := len(run.validations):
         text += f", {validations:,} once more to measure the replay error"
     faster = f"; {factor(s.cycle_speedup)} fewer cycles than the full run." if s.cycle_speedup and s.skipped else "."
     return text + faster

@@ -108,8 +108,8 @@ class Loop:
                 raise recorder.misplaced()
             else:
                 sample.begin_pass()
-                recorder.write(PassRecord(sample.pass_index, sample.open_count, sample.engine.pass_state()))
-                self._say_pass_begins()
+                recorder.write(PassRecord(sample.pass_index, sample.open_count, sample.engine.sampling.pass_state()))
+                recorder.pass_begins(sample.pass_index, sample.open_count, self.plan.program.size)
             yield from self._outcomes(sample)
             # Before the interim analysis, because the error of replay is part of every bound that it states.
             while validation is not None:
@@ -149,7 +149,8 @@ class Loop:
             return False
         try:
             if recorded is not None or sample.is_complete:  # a look is taken again: the error budget may have changed
-                look = sample.take_look(self._replay_check().errors)
+                sample.engine.systematic.set(self._replay_check().errors)
+                look = sample.look = sample.engine.look()
                 recorder.write(look_record(sample.pass_index, look))
                 ranges = widths(setup.config, look.ranges)
                 recorder.looked(look, sample.pass_index, setup.budget, ranges, bool(setup.withdrawing))
@@ -203,16 +204,17 @@ class Loop:
         """Apply the journal's records of launches up to the next record of another step, such as the beginning or the end of a
         pass (round of sampling). Returns False at the end of the journal, from where this process continues the run.
         """
-        while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
+        past = self._recorder.past
+        while past and not isinstance(past[0], STEPS):
             try:
                 self.apply(self._recorder.pop())
             except HostError as error:
                 raise self._recorder.damaged(error) from None
-        return record is not None
+        return bool(past)
 
     def _recalled(self, step: type[LoopStep]) -> LoopStep | None:
         """Next step of the run in the journal, if it is the expected one; else None."""
-        if self.next_is_step() and isinstance(self._recorder.head, step):
+        if self.next_is_step() and isinstance(self._recorder.past[0], step):
             return cast(LoopStep, self._recorder.pop())
         return None
 
@@ -232,7 +234,7 @@ class Loop:
         if (failed := self.sample.failed_for_good()) and self._leave_out(failed):
             self._recorder.degrade(f"{self._places(failed)} left out: the simulator ended in it, or in two that are alike")
         if self.sample.open_count:
-            self._say_pass_begins()
+            self._recorder.pass_begins(self.sample.pass_index, self.sample.open_count, self.plan.program.size)
 
     def _places(self, units: list[int]) -> str:
         """Subject of the sentence on launches that are left out: their places, or their number."""
@@ -287,10 +289,6 @@ class Loop:
         further = "further " if validation.made else ""
         self._recorder.say(f"{validation.remaining:,} {further}launches for validation, to measure the replay error")
         yield from self._outcomes(validation)
-
-    def _say_pass_begins(self) -> None:
-        count = self.sample.open_count
-        self._recorder.pass_begins(self.sample.pass_index, count, self.plan.program.size)
 
     def _leave_out(self, units: list[int]) -> bool:
         """Continue without launches that failed for good; False if the run must end because of them."""

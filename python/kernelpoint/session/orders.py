@@ -368,7 +368,6 @@ class OnlinePass(Orders):
         self._ended: set[int] = set()
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """Index of the first launch after index `after` that has not been listed yet, with a status code."""
         self.launch(process, max(after, 0))
         count, index = self._counts[process], self._first_unseen(process, after + 1)
         if after != END_OF_LIST and (not count or index < count):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import nan
 from pathlib import Path
 
@@ -26,6 +26,7 @@ class Recorder:
         stops_at_errors: value of the configuration key `on_error: abort`: the first failure ends the run.
 
     Attributes:
+        past: records of a resumed run's journal that are not applied yet, the next one first.
         degraded: one sentence for each failure so far.
         deferred: record that is written together with the next one, or never if no other follows.
         counts_results: False if no line is printed on the launches simulated so far, because the coordinator of a distributed
@@ -37,7 +38,7 @@ class Recorder:
         self.counts_results = True
         self._journal, self._log = journal, log
         self._stops_at_errors = stops_at_errors
-        self._past: deque[Record] = deque()
+        self.past: deque[Record] = deque()
         self._line = 1  # of the journal, that was taken last
         self.deferred: Record | None = None
         self._closed = ""
@@ -52,28 +53,19 @@ class Recorder:
 
     # ---- the journal of an earlier process --------------------------------------------------------------------------
 
-    def replay(self, records: Iterable[Record]) -> None:
-        """Set the records of a resumed run's journal, which are applied before the run continues."""
-        self._past.extend(records)
-
     @property
     def is_replaying(self) -> bool:
         """True while records of a resumed run's journal remain to be applied."""
-        return bool(self._past)
-
-    @property
-    def head(self) -> Record | None:
-        """Next record of a resumed run's journal, which stays the next; None if none remains."""
-        return self._past[0] if self._past else None
+        return bool(self.past)
 
     def pop(self) -> Record:
         """Take and return the next record of a resumed run's journal."""
         self._line += 1
-        return self._past.popleft()
+        return self.past.popleft()
 
     def misplaced(self) -> JournalError:
         """Error for a journal that has its next record in a wrong place."""
-        return damaged_journal(f"{self.path}:{self._line + 1}", f"a record {self._past[0].type!r} where none can be")
+        return damaged_journal(f"{self.path}:{self._line + 1}", f"a record {self.past[0].type!r} where none can be")
 
     def damaged(self, error: Exception) -> JournalError:
         """Error for a journal with a damaged record: the one that was read last."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import HostError, KernelPointError
-from kernelpoint.estimation import Design, Engine, Estimate, Look
+from kernelpoint.estimation import Design, Engine, Look
 from kernelpoint.journal import DecisionRecord, Outcome
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import with_range_targets
@@ -100,23 +100,13 @@ class Sample(Orders):
             state: state of the engine for this pass from the journal of a resumed run; None: it is computed.
         """
         if state is not None:
-            self.engine.restore_pass(state)
+            self.engine.sampling.restore_pass(state)
         wanted = self.engine.wanted()
         self._thresholds, self._predictions = self.engine.sampling.thresholds, {}
         if self.look is not None and len(wanted):  # none before the first interim analysis
             rows = self.engine.predict(wanted).tolist()
             self._predictions = {unit: row[0] for unit, row in zip(wanted.tolist(), rows, strict=True) if row}
         self.begin(wanted)
-
-    def take_look(self, replay_errors: Mapping[str, Estimate]) -> Look:
-        """Make the interim analysis: the estimate, and the test of its bound against the budget, at the end of a pass.
-
-        Args:
-            replay_errors: relative error due to restored caches, by counter.
-        """
-        self.engine.systematic.set(replay_errors)
-        self.look = self.engine.look()
-        return self.look
 
     def grow(self) -> bool:
         """Enlarge the sample if the last interim analysis did not meet the error budget. Returns False if no further pass is
@@ -347,4 +337,4 @@ class Sample(Orders):
     def expansions(self, units: np.ndarray) -> np.ndarray:
         """Weight of each launch in the estimated total, float64: the number of launches it represents; 0 without a result."""
         counted = np.isin(units, self.engine.drawn()) & self.has_result[units]
-        return np.where(counted, self.engine.expansions(units), 0.0)
+        return np.where(counted, self.engine.sampling.expansions(units), 0.0)

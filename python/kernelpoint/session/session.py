@@ -13,7 +13,7 @@ from kernelpoint.errors import HostError, SessionError
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, Outcome, RangeRecord, Record, ResumeRecord, SummaryRecord
 from kernelpoint.journal.earlier import check_same_run
-from kernelpoint.journal.text import text_of
+from kernelpoint.journal.records import text_of
 from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import Log, duration
 from kernelpoint.ratios import ACTIVE_CYCLES
@@ -272,7 +272,7 @@ class Session(Calls):
         results = sum(isinstance(record, Outcome) and record.is_result for record in records)
         before = [number for number, entry in enumerate(records) if not isinstance(entry, RangeRecord | SummaryRecord)]
         self._stated = records[before[-1] + 1 :]
-        self.recorder.replay([*records[1:], ResumeRecord(results)])
+        self.recorder.past.extend([*records[1:], ResumeRecord(results)])
         self._advance()
         if self.loop.next_is_step():
             raise self.recorder.misplaced()

@@ -21,9 +21,7 @@ from kernelpoint.journal import (
     RangeRecord,
     SummaryRecord,
 )
-from kernelpoint.journal.launch_estimates import pack
-from kernelpoint.journal.records import BLOCK
-from kernelpoint.journal.text import OF_ESTIMATE, number
+from kernelpoint.journal.records import BLOCK, OF_ESTIMATE, number, pack
 from kernelpoint.planning.range_targets import in_process, process_tree, targets_by_path, targets_of_ranges
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.session.sample import Sample

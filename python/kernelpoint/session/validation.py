@@ -312,8 +312,8 @@ class Validation(Orders):
             return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
         drawn = engine.drawn()
-        weights, replayed = engine.expansions(units), engine.predict(units)
-        of_drawn, values = engine.expansions(drawn), np.nan_to_num(engine.predict(drawn))
+        weights, replayed = engine.sampling.expansions(units), engine.predict(units)
+        of_drawn, values = engine.sampling.expansions(drawn), np.nan_to_num(engine.predict(drawn))
         by_name = dict(zip(engine.counters, values.T, strict=True))
         mean = float(np.average(dependence_of(by_name, len(drawn)), weights=of_drawn * np.maximum(by_name["cycles"], 1.0)))
         of_pairs = dependence_of(dict(zip(engine.counters, np.nan_to_num(replayed).T, strict=True)), len(units))
@@ -351,7 +351,7 @@ class Validation(Orders):
         units = units[(engine.results.rows[units] >= 0) & (design.groups[units] >= 0)]
         cycles, *counts = engine.predict(units, ["cycles", *events]).T
         predicted, *expected = (design.known[name].of_draw(units) for name in ("cycles", *events.values()))
-        weights, size = engine.expansions(units), self._plan.program.size
+        weights, size = engine.sampling.expansions(units), self._plan.program.size
         return state_error(
             cycles, predicted, np.array(counts), np.array(expected), weights, size, self._setup.budget.confidence
         )

@@ -27,7 +27,7 @@ from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
 from kernelpoint.journal import Outcome
-from kernelpoint.journal.text import plain
+from kernelpoint.journal.records import plain
 from kernelpoint.policies.early_stop import Projections
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log

@@ -137,7 +137,7 @@ class _Limits:
         if not (math.isfinite(sure) and ((results >= 0.0) & (results <= most[has])).all()):
             return math.inf
         drawn = engine.drawn()
-        weights = engine.expansions(drawn)
+        weights = engine.sampling.expansions(drawn)
         sampled, weights = drawn[weights > 1.0], weights[weights > 1.0]
         y, m = values[sampled], most[sampled]
         measured = engine.systematic.by_counter.get(name, Estimate.exact(0.0))

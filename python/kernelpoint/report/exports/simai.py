@@ -20,12 +20,6 @@ class Simai(Export):
     """
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the time of each module (layer, attention, MLP, ...) of a finished run for SimAI. Returns a sentence on the
-        file's content.
-
-        Raises:
-            ConfigError: the run has no ranges, or no clock is known.
-        """
         if not run.ranges:
             raise ConfigError(
                 f"{run.path}: this export writes each range (named part of a run) as a module, but the run has no ranges; set "

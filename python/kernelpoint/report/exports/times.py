@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernelpoint.journal import Run
-from kernelpoint.journal.text import number
+from kernelpoint.journal.records import number
 from kernelpoint.pages.tables import write_table
 from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
@@ -53,12 +53,6 @@ class Times(Export):
     """Export as a table (CSV or Parquet) of the times of each kernel, grid and block."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the table of times by kernel, grid and block. Returns a sentence on its content.
-
-        Raises:
-            SetupError: the file is Parquet and pyarrow is not installed.
-            ConfigError, JournalError: raised by :func:`kernel_times`.
-        """
         return f"{write_table(path, KernelTime._fields, kernel_times(run, options.clock)):,} kernels and shapes"
 
 

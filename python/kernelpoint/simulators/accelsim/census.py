@@ -31,9 +31,6 @@ class AccelSimCensus(TextFormat):
     recognised = SIGNATURE, "kernel id, kernel mangled name, grid_dimX"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        """Read the tracer's census (one row for each launch: name, grid, block) from an open file. `source` is the name of the
-        file in messages.
-        """
         builder = ProgramBuilder(source)
         file.readline()
         expected, first = FIRST, None
