@@ -150,7 +150,7 @@ sys.stdout.write("ready\\n"); sys.stdout.flush()
 def endless(tmp_path_factory):
     """A small file of text without end, as far as a test is concerned: 1.6 GB of empty lines; BOMB=600 makes it 10 GB."""
     path = tmp_path_factory.mktemp("bomb") / "kernel-1.traceg.xz"
-    path.write_bytes(lzma.compress(small_trace("").encode()) + BOMB * lzma.compress(b"\n" * (16 << 20), preset=0))
+    path.write_bytes(lzma.compress(small_trace("#BEGIN_TB\n").encode()) + BOMB * lzma.compress(b"\n" * (16 << 20), preset=0))
     assert path.stat().st_size < 10_000 * BOMB
     return path
 

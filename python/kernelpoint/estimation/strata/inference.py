@@ -324,11 +324,12 @@ def errors_of_change(
         method: name of the estimator of totals.
         alpha: error probability of a half-width.
 
+    >>> from kernelpoint.estimation.inference import ratio
     >>> u = np.arange(100.0)
     >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
     >>> a = 50.0 + u[:10]
     >>> errors = errors_of_change(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
-    >>> found = inference.ratio("", PAIR[::-1], errors, 0.95)
+    >>> found = ratio("", PAIR[::-1], errors, 0.95)
     >>> found.estimate, found.half_width < 0.02
     (2.0, True)
     """
