@@ -43,11 +43,11 @@ def test_the_comparison_of_the_readme_and_of_the_tutorial_is_that_of_the_evidenc
 
 
 @pytest.mark.parametrize("simulator", PAGES)
-def test_every_bound_in_a_simulator_was_right_as_the_readme_says(simulator):
+def test_the_readme_says_how_many_bounds_in_a_simulator_were_right(simulator):
     runs = next(t for t in tables(section(f"docs/evidence/{simulator}.md", "Runs")) if "Bound right" in t[0])
-    assert {row["Bound right"] for row in runs} == {"yes"}
     assert len(runs) == sum(len(row["runs"]) for row in RUNS[simulator])
-    assert f"all {len(runs)} runs" in section("README.md")
+    right = [row["Bound right"] for row in runs].count("yes")
+    assert f"{'all' if right == len(runs) else f'{right} of'} {len(runs)} runs" in section("README.md")
 
 
 def shares(rows, columns=("Right, 5 %", "Right, 1 %", "Right, 0.5 %")):
