@@ -274,7 +274,7 @@ def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str
     return {name: value if value.ndim else value.item() for name, value in given.items()}
 
 
-# Of each array of a plan: kinds of numbers (numpy's letters), and what it has one row for: units, strata, streams.
+# For each array of a plan: the allowed kinds of its dtype (numpy's letters), and what each of its rows describes.
 _ARRAYS = {
     "strata": ("iu", "units"),
     "groups": ("iu", "units"),

@@ -24,7 +24,7 @@ def stated(
     latency: int,
     projected: set[int],
 ) -> Look:
-    """Apply all rules to an interim analysis (end of a round of sampling), in order; the result is what the run reports.
+    """Apply all rules for totals, in order, to the estimates at the end of a round of sampling. The run reports the result.
 
     Args:
         look: interim analysis.

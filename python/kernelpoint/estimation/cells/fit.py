@@ -375,12 +375,12 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     common = math.sqrt(min(spreads[0].K, flat))
     off = np.abs(inside) / s.size
     within = math.sqrt(float((off**2).sum()) / max(n - groups - 1, 1))
-    known = least if least > constants.MIN_SQUARED_ERROR else 0.0
+    prior_squared_error = least if least > constants.MIN_SQUARED_ERROR else 0.0
     y_certain, x_certain, size_certain = trust.certain
     of_certain = np.abs(y_certain - x_certain * (1.0 + slope) - mean_of_all) / size_certain
     largest = max(float(off.max(initial=0.0)), float(of_certain.max(initial=0.0)))
     levels = np.where(seen, level - slope * centre, mean_of_all)
-    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, known, largest)
+    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, prior_squared_error, largest)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:

@@ -486,7 +486,7 @@ class Parts:
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
-        """Sentences for the report: what a half-width assumes, and what a sample of this size cannot show.
+        """Sentences for the report: assumptions of a half-width, and kinds of launches that the sample may miss.
 
         Args:
             fit: estimate of the target's total.

@@ -281,7 +281,7 @@ class Inference:
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def assumptions(self) -> list[str]:
-        """Sentences for the report: what a half-width assumes, and what a sample of this size cannot show."""
+        """Sentences for the report: assumptions of a half-width, and kinds of launches that the sample may miss."""
         if not self.looks:
             return []
         single, measured, unseen = int(((self.n == 1) & (self.sample.N > 1)).sum()), int((self.n > 1).sum()), []
@@ -329,8 +329,8 @@ def errors_of_change(
     >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
     >>> a = 50.0 + u[:10]
     >>> errors = errors_of_change(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
-    >>> found = ratio("", PAIR[::-1], errors, 0.95)
-    >>> found.estimate, found.half_width < 0.02
+    >>> change = ratio("", PAIR[::-1], errors, 0.95)
+    >>> change.estimate, change.half_width < 0.02
     (2.0, True)
     """
     budget = ErrorBudget(0.5, 1.0 - alpha, PAIR[0], "none", {PAIR[1]: 0.5})

@@ -136,7 +136,10 @@ class KernelPoint(Policy):
         return strata.design(program.u, program.seed)
 
     def least_allowance(self, program: Program) -> float:
-        """Allowance for an outlier, by what the user assumes and by what is known of the launches."""
+        """Least allowance for an outlier (a launch far off its expected time), as a relative error. It depends on the key
+        `assume`, and on what launches are known by: traces or counts of a simulator, a profile of a GPU, or a list that is not
+        traced yet.
+        """
         is_simulated = program.contents is not None or program.amounts is not None
         return (ODD_SIMULATED if is_simulated else ODD_UNTRACED if program.to_trace else ODD_MEASURED)[self.config.assume]
 
