@@ -7,26 +7,21 @@ import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelpoint.files import read_regular, replacing
-from kernelpoint.traces.cache import cache_folder
+from kernelpoint.traces.cache import ArtefactCache, cache_folder, key_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 Spec = dict[str, Any]  # of a chart, in Vega-Lite
 
-MOST_BYTES = 1 << 26
-_BUNDLER = "vl-convert-python"
-_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 WITHOUT_CHARTS = "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
 
 
@@ -164,60 +159,22 @@ def _template() -> Template:
     return environment.get_template("page.html")
 
 
-# ---- the JavaScript that draws charts --------------------------------------------------------------------------------
-
-
 def javascript() -> str | None:
-    """JavaScript of the chart library Vega from the package vl-convert (about 0.9 MB), escaped for a page; None if the package
-    is not installed.
+    r"""JavaScript of the chart library Vega from the package vl-convert (about 0.9 MB); None if the package is not installed.
 
-    It takes seconds to make, so it is cached with a checksum. A cached file that is damaged, or was made by another
-    installation, is made again.
+    It takes seconds to make, so it has a cache of its own, whose key changes with each installation of the package. `<` is
+    written `\x3C` where it could end the element of a page that the JavaScript stands in.
     """
     try:
-        kept = Path(cache_folder()) / f"vega-{version(_BUNDLER)}.js"
-    except PackageNotFoundError:
+        installed = os.stat(str(distribution("vl-convert-python").locate_file("vl_convert")))
+    except (PackageNotFoundError, FileNotFoundError):
         return None
-    if (text := _kept(kept)) is not None:
-        return _escaped(text)
-    try:
-        import vl_convert
-    except ModuleNotFoundError:
-        return None
-    text = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # without a snippet: all of Vega
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(kept) as file:
-            os.fchmod(file.fileno(), 0o644)
-            file.write(f"{_seal(text)}{text}".encode())
-    except OSError:  # a cache that cannot be written costs time, nothing else
-        pass
-    return _escaped(text)
+    key = key_of(installed.st_ino, installed.st_mtime_ns)
+    with closing(ArtefactCache(cache_folder() / "charts")) as kept:
+        (text,) = kept.get("vega", [key], bytes.decode)
+        if text is None:
+            import vl_convert
 
-
-def _kept(path: Path) -> str | None:
-    """Read the bundled JavaScript from the cache, if the file is this user's and its checksum is right."""
-    try:
-        status = path.stat()
-        if status.st_uid != os.getuid() or status.st_mode & _WRITABLE_BY_OTHERS:
-            return None
-        seal, newline, text = read_regular(path, MOST_BYTES).decode().partition("\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return text if seal + newline == _seal(text) else None
-
-
-def _seal(text: str) -> str:
-    """First line of the cached JavaScript: a checksum that changes with each installation of vl-convert."""
-    status = os.stat(str(distribution(_BUNDLER).locate_file("vl_convert")))
-    key = f"{status.st_ino} {status.st_mtime_ns}"
-    return f"// {hashlib.blake2b(text.encode(), digest_size=16, key=key.encode()).hexdigest()}\n"
-
-
-def _escaped(text: str) -> str:
-    r"""JavaScript that cannot end the element of a page that it stands in; within texts and patterns `\x3C` means `<`.
-
-    >>> _escaped("'</SCRIPT><!--'")
-    "'\\x3C/SCRIPT>\\x3C!--'"
-    """
+            text = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # without a snippet: all of Vega
+            kept.put("vega", {key: text.encode()})
     return re.sub("<(?=/?script|!--)", r"\\x3C", text, flags=re.IGNORECASE)
