@@ -307,8 +307,8 @@ def test_the_javascript_of_charts_is_made_once_and_cannot_end_the_pages_script(t
     made = []
     fake = SimpleNamespace(javascript_bundle=lambda: made.append(1) or "var made = '</SCRIPT><!--' < 5;")
     monkeypatch.setitem(sys.modules, "vl_convert", fake)
-    monkeypatch.setattr(pages, "distribution", lambda name: SimpleNamespace(locate_file=lambda name: tmp_path))
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(pages, "distribution", lambda name: SimpleNamespace(locate_file=lambda name: __file__))
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path))
     for _ in range(2):
         assert pages.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
     assert made == [1]

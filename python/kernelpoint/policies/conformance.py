@@ -15,13 +15,13 @@ import copy
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look, passes
+from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Method, passes
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
@@ -121,8 +121,8 @@ def run(
     order: Order = lambda wanted: wanted,
     bound: Bound = "none",
     times: np.ndarray | None = None,
-) -> tuple[Engine, Look, np.ndarray]:
-    """Run a policy on a synthetic program with results that are all known.
+) -> tuple[Engine, float, np.ndarray]:
+    """Run a policy on a synthetic program with results that are all known; returns the engine, the estimated total, and `y`.
 
     Args:
         name: name of the policy.
@@ -130,21 +130,14 @@ def run(
         order: permutes the launches of a pass (round of sampling) into the order in which their results arrive.
         bound: kind of bound of the error budget.
         times: float64 [N], times of the profile; None: synthetic ones.
-
-    Returns:
-        The engine, its last interim analysis, and `y`.
     """
     policy, program = make(name, LAUNCHES if y is None else len(y), times=times)
-    method = type(policy).estimates[0]
-    design = _design(policy, program)
+    design, method = _design(policy, program), policy.estimates[0]
     if y is None:
         y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(program.size, 7.0)
     engine = Engine(design, ErrorBudget(0.05, bound=bound), method)
     *_, look = passes(engine, ("cycles",), y, order)
-    return engine, look, y
-
-
-# ---- the checks ----------------------------------------------------------------------------------------------------------
+    return engine, look.estimates["cycles"].estimate, y
 
 
 def _design(policy: Policy, program: Program) -> Design:
@@ -158,8 +151,7 @@ def _near(value: float, wanted: float) -> bool:
     return abs(value - wanted) <= 1e-12 * abs(wanted)
 
 
-def _estimate(look: Look) -> float:
-    return look.estimates["cycles"].estimate
+# ---- the checks ------------------------------------------------------------------------------------------------------
 
 
 def inputs_are_a_set_of_needs(name: str) -> None:
@@ -177,13 +169,33 @@ def parameters_have_defaults_and_descriptions(name: str) -> None:
         assert field.description, f"parameter {key} has no description"
 
 
+def bounds_estimates_and_documentation_are_stated(name: str) -> None:
+    """Check that a policy has a docstring, and names kinds of bounds and estimators that exist; and that it states no bound if
+    it chooses launches without chance.
+    """
+    kind = load_policy(name)
+    assert kind.__doc__, "no docstring"
+    assert kind.bounds and set(kind.bounds) <= {*get_args(Bound)}
+    assert kind.estimates and set(kind.estimates) <= {*get_args(Method)}
+    assert _design(*make(name)).chosen is None or kind.bounds == ("none",), "a purposive sample has no bound"
+
+
+def a_missing_input_is_named(name: str) -> None:
+    """Check that a policy refuses a program without an input that it needs, and that the message names the policy."""
+    policy, _ = make(name)
+    if not policy.inputs(Available()):
+        return
+    try:
+        policy.design(Program((5,)))
+    except PolicyError as error:
+        assert name in str(error), f"the message does not name the policy: {error}"
+    else:
+        raise AssertionError("a design was made without the inputs that the policy asks for")
+
+
 def equal_populations_and_seeds_give_equal_designs(name: str) -> None:
     """Check that equal programs and seeds give equal designs."""
-    (first, program), (second, again) = make(name), make(name)
-    designs = _design(first, program), _design(second, again)
-    for part in ("strata", "first_sizes", "u", "x", "clusters", "chosen"):
-        a, b = (getattr(design, part) for design in designs)
-        assert np.array_equal(a, b) if a is not None and b is not None else a is b, f"design.{part} differs"
+    np.testing.assert_equal(vars(_design(*make(name))), vars(_design(*make(name))), "design")
 
 
 def the_population_is_not_changed(name: str) -> None:
@@ -191,44 +203,11 @@ def the_population_is_not_changed(name: str) -> None:
     policy, program = make(name)
     before = copy.deepcopy(program)
     policy.design(program)
-    assert np.array_equal(program.u, before.u)
+    np.testing.assert_equal(program.u, before.u, "u was changed")
     for now, then in ((program, before), (program.labels, before.labels), (program.contents, before.contents)):
         for field, value in vars(then).items() if then is not None else ():
             if isinstance(value, np.ndarray):
-                equal = np.array_equal(getattr(now, field), value, equal_nan=value.dtype.kind == "f")
-                assert equal, f"{field} was changed"
-
-
-def populations_of_any_size_are_estimated(name: str) -> None:
-    """Check that programs of every size are estimated, from one launch on."""
-    for count in (1, 2, 30, 31):
-        _, look, y = run(name, np.arange(1.0, count + 1))
-        assert _estimate(look) > 0
-        assert count > 1 or _near(_estimate(look), float(y.sum()))
-
-
-def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
-    """Check that the estimate is exact if all launches have equal results (or results in proportion to their instructions, for
-    a ratio estimator).
-    """
-    bounds: tuple[Bound, ...] = ("none", "sequential")
-    for bound in bounds:
-        _, look, y = run(name, bound=bound)
-        assert _near(_estimate(look), float(y.sum())), f"bound {bound}: weights do not add up"
-
-
-def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> None:
-    """Check that strata without variance or with one launch count in the total."""
-    for times in (np.full(LAUNCHES, 5000.0), np.where(np.arange(LAUNCHES) == 60, 9e6, 1000.0)):
-        policy, program = make(name, times=times)
-        design = _design(policy, program)
-        engine, look, y = run(name, times=times)
-        simulated = set(engine.results.units.tolist())
-        drawn = np.bincount([design.strata[unit] for unit in simulated if design.strata[unit] >= 0], minlength=0)
-        assert len(drawn) == len(design.first_sizes) and (drawn > 0).all(), "a stratum without a sampled launch"
-        alone = [int(np.flatnonzero(design.strata == stratum)[0]) for stratum in np.flatnonzero(design.sizes == 1)]
-        assert set(alone) <= simulated, "the only launch of a stratum is not simulated"
-        assert _near(_estimate(look), float(y.sum()))
+                np.testing.assert_equal(getattr(now, field), value, f"{field} was changed")
 
 
 def every_launch_is_in_a_stratum_or_simulated(name: str) -> None:
@@ -240,56 +219,46 @@ def every_launch_is_in_a_stratum_or_simulated(name: str) -> None:
     assert np.array_equal(np.unique(design.strata[design.strata >= 0]), np.arange(len(design.first_sizes)))
 
 
+def populations_of_any_size_are_estimated(name: str) -> None:
+    """Check that programs of every size are estimated, from one launch on."""
+    for count in (1, 2, 30, 31):
+        _, estimate, y = run(name, np.arange(1.0, count + 1))
+        assert estimate > 0
+        assert count > 1 or _near(estimate, y.sum())
+
+
+def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
+    """Check that the estimate is exact if all launches have equal results (or results in proportion to their instructions, for
+    a ratio estimator).
+    """
+    for bound in get_args(Bound):
+        _, estimate, y = run(name, bound=bound)
+        assert _near(estimate, y.sum()), f"bound {bound}: weights do not add up"
+
+
+def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> None:
+    """Check that strata without variance or with one launch count in the total."""
+    for times in (np.full(LAUNCHES, 5000.0), np.where(np.arange(LAUNCHES) == 60, 9e6, 1000.0)):
+        engine, estimate, y = run(name, times=times)
+        design = _design(*make(name, times=times))
+        drawn = np.bincount(design.strata[engine.results.units] + 1, minlength=len(design.sizes) + 1)[1:]
+        assert (drawn > 0).all(), "a stratum without a sampled launch"
+        assert _near(estimate, y.sum())
+
+
 def results_out_of_order_give_the_same_estimate(name: str) -> None:
     """Check that the order of results within a pass does not change the estimate."""
     y = np.random.default_rng(3).lognormal(size=LAUNCHES)
-    assert _near(_estimate(run(name, y)[1]), _estimate(run(name, y, order=lambda wanted: wanted[::-1])[1]))
+    assert _near(run(name, y)[1], run(name, y, order=lambda wanted: wanted[::-1])[1])
 
 
 def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
     """Check that the estimate uses no result of a launch that was not simulated."""
     y = np.random.default_rng(4).lognormal(size=LAUNCHES)
-    engine, look, _ = run(name, y)
-    seen = np.zeros(len(y), dtype=bool)
-    seen[engine.results.units] = True
-    assert _estimate(run(name, np.where(seen, y, 1e9))[1]) == _estimate(look)
-
-
-def bounds_estimates_and_documentation_are_stated(name: str) -> None:
-    """Check that a policy has a docstring, and names kinds of bounds and estimators that exist; and that it states no bound if
-    it chooses launches without chance.
-    """
-    kind = load_policy(name)
-    assert kind.__doc__, "no docstring"
-    assert kind.bounds and set(kind.bounds) <= {"sequential", "none"}
-    assert kind.estimates and set(kind.estimates) <= {"regression", "ratio", "mean", "separate_ratio"}
-    policy, program = make(name)
-    if _design(policy, program).chosen is not None:
-        assert kind.bounds == ("none",), "a purposive sample has no bound"
-
-
-def a_missing_input_is_named(name: str) -> None:
-    """Check that a policy refuses a program without an input that it needs, and that the message names the policy."""
-    policy, _ = make(name)
-    if not load_policy(name).inputs(Available()):
-        return
-    try:
-        policy.design(Program((5,)))
-    except PolicyError as error:
-        assert name in str(error), f"the message does not name the policy: {error}"
-    else:
-        raise AssertionError("a design was made without the inputs that the policy asks for")
-
-
-def truths(count: int) -> dict[str, np.ndarray]:
-    """Synthetic results of `count` launches for coverage checks, float64, by a description of how they vary."""
-    random, stream = generator(0, "conformance"), stream_of(count)
-    quiet = 1000.0 * (1.0 + stream) * random.lognormal(0.0, 0.02, count)
-    return {
-        "quiet launches": quiet,
-        "launches that take longer and longer": quiet * np.linspace(1.0, 2.0, count),
-        "launches of which 1 in 50 takes three times as long": np.where(random.random(count) < 0.02, 3.0, 1.0) * quiet,
-    }
+    engine, estimate, _ = run(name, y)
+    others = np.full(len(y), 1e9)
+    others[engine.results.units] = y[engine.results.units]
+    assert run(name, others)[1] == estimate
 
 
 def a_stated_bound_holds(name: str) -> None:
@@ -300,7 +269,14 @@ def a_stated_bound_holds(name: str) -> None:
     if bound == "none":
         sys.stdout.write(f"{name}: no bound tested, because it states none\n")
         return
-    for what, y in truths(MEASURED_LAUNCHES).items():
+    random = generator(0, "conformance")
+    quiet = 1000.0 * (1.0 + stream_of(MEASURED_LAUNCHES)) * random.lognormal(0.0, 0.02, MEASURED_LAUNCHES)
+    truths = {
+        "quiet launches": quiet,
+        "launches that take longer and longer": quiet * np.linspace(1.0, 2.0, len(quiet)),
+        "launches of which 1 in 50 takes three times as long": np.where(random.random(len(quiet)) < 0.02, 3.0, 1.0) * quiet,
+    }
+    for what, y in truths.items():
         right = 0
         for seed in range(RUNS):
             policy, program = make(name, len(y), seed)
@@ -314,15 +290,15 @@ def a_stated_bound_holds(name: str) -> None:
 CHECKS: tuple[Callable[[str], None], ...] = (
     inputs_are_a_set_of_needs,
     parameters_have_defaults_and_descriptions,
+    bounds_estimates_and_documentation_are_stated,
+    a_missing_input_is_named,
     equal_populations_and_seeds_give_equal_designs,
     the_population_is_not_changed,
+    every_launch_is_in_a_stratum_or_simulated,
     populations_of_any_size_are_estimated,
     launches_of_equal_cost_are_estimated_exactly,
     strata_without_variance_and_of_one_launch_keep_their_weight,
-    every_launch_is_in_a_stratum_or_simulated,
     results_out_of_order_give_the_same_estimate,
     the_estimate_uses_no_launch_that_was_not_simulated,
-    bounds_estimates_and_documentation_are_stated,
-    a_missing_input_is_named,
     a_stated_bound_holds,
 )
