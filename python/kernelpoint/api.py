@@ -95,7 +95,7 @@ class Run(journal.Run):
         from kernelpoint.report.tables import counter_table
         from kernelpoint.report.text import sentences
 
-        lines = "".join(f"<p>{escape(line)}</p>" for line in sentences(self)[:3])
+        lines = "".join(f"<p>{escape(line)}</p>" for line in sentences(self))
         return lines + counter_table(self).html()
 
 

@@ -1,6 +1,7 @@
 """Times of a run as execution traces of Chakra, and these traces as profiles and ranges."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from kernelpoint.profiles.formats.chakra import COMM_COLL, COMP, read_trace, sch
 from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
 from kernelpoint.report.export import Options
-from kernelpoint.report.exports.chakra import Chakra, system_times
+from kernelpoint.report.exports.chakra import Chakra
 from kernelpoint.report.exports.simai import Simai
 
 MEGAHERTZ = 1132.0
@@ -141,10 +142,9 @@ def test_a_profile_with_impossible_times_is_refused_in_one_line(run, tmp_path, d
 
 
 def test_a_run_without_a_clock_or_ranges_is_refused(run, tmp_path):
-    with pytest.raises(ConfigError, match="--clock: the run does not state the clock"):
-        system_times(run, None)
-    with pytest.raises(ConfigError, match=r"--clock: got nan; allowed: a number of MHz above 0"):
-        system_times(run, float("nan"))
+    for clock, message in ((None, "the run does not state the clock"), (math.nan, "got nan; allowed: a number of MHz above 0")):
+        with pytest.raises(ConfigError, match=f"--clock: {message}"):
+            Chakra().write(run, tmp_path / "run.0.et", Options(clock=clock))
 
 
 def test_times_of_modules_are_means_over_their_repetitions(run, tmp_path):

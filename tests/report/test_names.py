@@ -9,8 +9,8 @@ from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.profiles.names import base_key
-from kernelpoint.report.export import Options, write_launches
-from kernelpoint.report.exports.chakra import Chakra, system_times
+from kernelpoint.report.export import Options, launches, write_launches
+from kernelpoint.report.exports.chakra import Chakra
 from kernelpoint.report.exports.perfetto import Perfetto
 from kernelpoint.report.page import html_page
 from kernelpoint.report.result import result_of
@@ -52,7 +52,7 @@ def test_the_list_has_equal_code_under_several_names(renamed, expected):
 
 def test_the_run_its_table_and_the_times_for_other_simulators_have_the_names_of_the_list(run, expected):
     assert [run.name_of(launch) for launch in range(LAUNCHES)] == expected
-    assert system_times(run, 1000.0).names == expected
+    assert [launch.name for launch in launches(run)] == expected
     pytest.importorskip("pandas", reason="tables need pandas")
     assert run.to_frame()["kernel"].tolist() == expected
 

@@ -63,6 +63,7 @@ class Launch(NamedTuple):
             the journal does not contain it.
         cycles: simulated or estimated cycles; None if there are neither.
         counters: simulated counters by name; empty if the launch was not simulated.
+        name: kernel name with template arguments and namespaces; empty if unknown.
     """
 
     process: int
@@ -72,6 +73,7 @@ class Launch(NamedTuple):
     stratum: int | None
     cycles: float | None
     counters: dict[str, float]
+    name: str = ""
 
 
 def launches(run: Run) -> Iterator[Launch]:
@@ -84,15 +86,14 @@ def launches(run: Run) -> Iterator[Launch]:
     estimates, unit = run.launch_estimates, 0
     for process, count in enumerate(run.launches):
         for launch in range(count):
-            result = run.results.get(unit)
+            result, name = run.results.get(unit), run.name_of(unit)
             how = ESTIMATED if result is None else SIMULATED if result.projection is None else PROJECTED
-            cycles = None if result is None else result.counters["cycles"]
-            stratum = None
+            counters = {} if result is None else result.counters
+            cycles, stratum = counters.get("cycles"), None
             if estimates is not None:
                 value, stratum = float(estimates.cycles[unit]), int(estimates.strata[unit])
-                cycles = value if value == value else cycles
-            counters = {} if result is None else result.counters
-            yield Launch(process, launch, base_key(run.name_of(unit)), how, stratum, cycles, counters)
+                cycles = cycles if math.isnan(value) else value
+            yield Launch(process, launch, base_key(name), how, stratum, cycles, counters, name)
             unit += 1
 
 
@@ -113,8 +114,8 @@ def write_launches(run: Run, path: Path) -> int:
         OSError: the file cannot be written.
     """
     others = [name for name in run.counters if name != "cycles"]
-    rows = ((*it[:-1], *(it.counters.get(name) for name in others)) for it in launches(run))
-    return write_table(path, [*Launch._fields[:-1], *others], rows)
+    rows = ((*it[:-2], *(it.counters.get(name) for name in others)) for it in launches(run))
+    return write_table(path, [*Launch._fields[:-2], *others], rows)
 
 
 def clock_of(run: Run, megahertz: float | None) -> float:

@@ -13,7 +13,7 @@ from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
 from kernelpoint.report.charts import charts
 from kernelpoint.report.result import Result
 from kernelpoint.report.tables import counter_table, finding_table, kernel_table, range_table
-from kernelpoint.report.text import answers, caveats, costs
+from kernelpoint.report.text import answers, caveats
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, verdict
 from kernelpoint.simulators import options_of, simulator
 
@@ -68,7 +68,7 @@ def html_page(result: Result) -> str:
         *others,
         range_table(run),
         counter_table(run, result.truth),
-        Text([*costs(run), *caveats(run.ended())], "Assumptions, and what the bound does not cover"),
+        Text(caveats(run.ended()), "Assumptions, and what the bound does not cover"),
     ]
     title = f"{_workload(run)} on {_simulator(run)}"
     return Page(title, blocks, f"KernelPoint, {run.path.name}").html()

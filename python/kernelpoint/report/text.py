@@ -21,8 +21,8 @@ def text_of(result: Result, verbose: bool) -> Iterator[str | Table]:
     the forecast.
     """
     run = result.run
-    first, *more = sentences(run)
-    yield first
+    s = run.ended()
+    yield verdict(s)
     if result.truth is not None:
         yield result.truth.sentence()
     yield from (f"{question}: {answer}" for question, answer in answers(result).items())
@@ -32,23 +32,24 @@ def text_of(result: Result, verbose: bool) -> Iterator[str | Table]:
     if table := range_table(run):
         outer = [replace(row, inner=[replace(inner, inner=()) for inner in row.inner]) for row in table.rows]
         yield replace(table, rows=outer[:MOST_RANGES], caption="")
-    yield from (*more, *filter(None, [result.forecast]))
+    if len(s.processes) > 1:
+        yield from (_of_process(part) for part in s.processes if "cycles" in part.estimates)
+    yield from (*caveats(s), *filter(None, [result.forecast]))
 
 
 # ---- sentences -------------------------------------------------------------------------------------------------------
 
 
 def sentences(run: Run) -> list[str]:
-    """Sentences on a run, the verdict first. For a run in progress, they describe the part so far."""
-    if (s := run.summary) is None:
-        so_far = run.content()
-        return [
-            f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far",
-            "the run has not ended: start it again to resume it",
-        ]
-    counts = f"{_simulated(s)}, {s.launches - s.simulated:,} skipped, in {_passes(s)}"
-    processes = [part for part in s.processes if len(s.processes) > 1 and "cycles" in part.estimates]
-    return [verdict(s), *open_launch(s), counts, *costs(run), *map(_of_process, processes), *caveats(s)]
+    """Verdict on a finished run, and the launch that alone would break its error budget unseen; the progress of a run that
+    goes on.
+    """
+    if run.summary is not None:
+        return [verdict(run.summary), *open_launch(run.summary)]
+    return [
+        f"{len(run.results):,} of {sum(run.launches):,} launches simulated so far",
+        "the run has not ended: start it again to resume it",
+    ]
 
 
 def caveats(s: SummaryRecord) -> list[str]:
@@ -66,27 +67,8 @@ def caveats(s: SummaryRecord) -> list[str]:
     return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
 
 
-def costs(run: Run) -> list[str]:
-    """Sentences on the cost of a finished run: the number of launches simulated beside the sample, and speedups."""
-    s, lines = run.ended(), []
-    if validations := len(run.validations):
-        lines.append(
-            f"{validations:,} launches were simulated for validation, to measure the replay error; "
-            "the cycle speedup includes them"
-        )
-    if s.cycle_speedup:
-        lines.append(f"cycle speedup {factor(s.cycle_speedup)}")
-    if s.one_per_stream_speedup:
-        lines.append(f"one launch per instruction sequence would be {factor(s.one_per_stream_speedup)}, without a bound")
-    return lines
-
-
 def _simulated(part: SummaryRecord | PartTotals) -> str:
     return f"{part.simulated:,} of {part.launches:,} launches simulated"
-
-
-def _passes(s: SummaryRecord) -> str:
-    return "one pass" if s.passes == 1 else f"{s.passes} passes"
 
 
 def _of_process(process: PartTotals) -> str:
@@ -125,11 +107,14 @@ def _interval(s: SummaryRecord) -> str:
 
 
 def _cost(run: Run, s: SummaryRecord) -> str:
-    text = f"{_simulated(s)} in {_passes(s)}"
+    text = f"{_simulated(s)} in {'one pass' if s.passes == 1 else f'{s.passes} passes'}"
     if validations := len(run.validations):
         text += f", {validations:,} once more to measure the replay error"
-    faster = f"; {factor(s.cycle_speedup)} fewer cycles than the full run." if s.cycle_speedup and s.skipped else "."
-    return text + faster
+    if s.cycle_speedup and s.skipped:
+        text += f"; {factor(s.cycle_speedup)} fewer cycles than the full run"
+    if s.one_per_stream_speedup:
+        text += f" (one launch per instruction sequence: {factor(s.one_per_stream_speedup)}, without a bound)"
+    return f"{text}."
 
 
 def _dominating(result: Result) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ from kernelpoint.profiles.formats.chakra import (
     set_value,
     write_trace,
 )
-from kernelpoint.program import Program, ProgramBuilder
+from kernelpoint.program import Program
 from kernelpoint.report import End
-from kernelpoint.report.export import SIMULATED, Export, Options, clock_of, launches
+from kernelpoint.report.export import SIMULATED, Export, Launch, Options, clock_of, launches
 from kernelpoint.session.verdict import verdict
 
 VERSION = "1.0.0"
@@ -53,39 +52,26 @@ BYTES = {
 }
 
 
-@dataclass(frozen=True)
-class SystemTimes:
-    """Times of the launches of a run in nanoseconds, for simulators of systems with several GPUs."""
-
-    names: list[str]
-    nanoseconds: np.ndarray
-    simulated: np.ndarray
-    half_width: float
-
-
-def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> SystemTimes:
-    """Convert the cycles of a finished run's launches to times in nanoseconds.
+def nanoseconds_of(run: Run, rows: list[Launch], megahertz: float | None, end: End = "estimate") -> np.ndarray:
+    """Time of each launch of a finished run in nanoseconds, float64 [launches].
 
     Args:
-        run: the run; launches of all its processes are converted.
+        run: the run.
+        rows: all launches of the run.
         megahertz: clock of the SMs in MHz; None: the clock that the simulator states.
         end: `estimate`; or `low` or `high`, with which all times are scaled so that their sum is the lower or upper end of the
             confidence interval.
 
     Raises:
         ConfigError: the clock is unknown or not positive, or `end` is `low` or `high` and the run states no interval.
-        JournalError: the run has not ended.
     """
     period = 1000.0 / clock_of(run, megahertz)
-    rows = list(launches(run))
-    cycles = np.array([np.nan if row.cycles is None else row.cycles for row in rows])
-    if not np.isfinite(cycles).all():
+    if lacking := [unit for unit, row in enumerate(rows) if row.cycles is None or not math.isfinite(row.cycles)]:
         raise ConfigError(
-            f"{run.path}: this export needs the cycles of every launch, but the run has none for launch "
-            f"{int(np.flatnonzero(~np.isfinite(cycles))[0])}; run again with cycles as a counter, or without failed launches"
+            f"{run.path}: this export needs the cycles of every launch, but the run has none for launch {lacking[0]}; run again "
+            "with cycles as a counter, or without failed launches"
         )
-    simulated = np.array([row.how == SIMULATED for row in rows])
-    total = run.ended().counters["cycles"]
+    cycles, total = np.array([row.cycles for row in rows], dtype=float), run.ended().counters["cycles"]
     if end != "estimate":
         if not total.is_bounded:
             raise ConfigError(
@@ -93,8 +79,7 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
             )
         shift = total.half_width * (1.0 if end == "high" else -1.0)
         cycles *= max(1.0 + shift / cycles.sum(), 0.0)
-    names = [run.name_of(unit) for unit in range(len(rows))]
-    return SystemTimes(names, cycles * period, simulated, total.half_width * period)
+    return cycles * period
 
 
 class Chakra(Export):
@@ -114,10 +99,11 @@ class Chakra(Export):
             ProfileError: the file `like` cannot be read, or its launches are not those of the run.
             SetupError: protobuf is not installed.
         """
-        times, like = system_times(run, options.clock, options.end), options.like
+        like, launched = options.like, list(launches(run))
+        times = nanoseconds_of(run, launched, options.clock, options.end)
         metadata = schema().GlobalMetadata(version=VERSION)
         if like is None:
-            nodes = _chain((name or "kernel", 0.0, {}) for name in times.names)
+            nodes = _chain((row.name or "kernel", 0.0, {}) for row in launched)
         else:
             with errors_of_file(f"--like: {like}"):
                 if is_chakra(beginning_of(like).raw):
@@ -125,45 +111,36 @@ class Chakra(Export):
                 else:
                     nodes = _chain(_events(like))
         kernels = sorted(filter(is_kernel, nodes), key=lambda node: node.id)
-        rows = _matched(kernels, times, like)
-        _fill(kernels, rows, times)
-        set_value(metadata, "total_nanoseconds", double_val=float(times.nanoseconds.sum()))
-        if math.isfinite(times.half_width):
-            set_value(metadata, "half_width_nanoseconds", double_val=times.half_width)
+        rows, carried = _matched(kernels, [row.name for row in launched], like), 0.0
+        for node, row in zip(kernels, rows.tolist(), strict=True):  # whole microseconds; the rounding error is carried
+            nanoseconds = float(times[row]) if row >= 0 else 1000.0 * node.duration_micros
+            carried += nanoseconds
+            node.duration_micros = round(carried / 1000.0)
+            carried -= 1000.0 * node.duration_micros
+            set_value(node, "nanoseconds", double_val=nanoseconds)
+            if row >= 0:
+                set_value(node, "simulated", bool_val=launched[row].how == SIMULATED)
+        half_width = run.ended().counters["cycles"].half_width * 1000.0 / clock_of(run, options.clock)
+        set_value(metadata, "total_nanoseconds", double_val=float(times.sum()))
+        if math.isfinite(half_width):
+            set_value(metadata, "half_width_nanoseconds", double_val=half_width)
         set_value(metadata, "statement", string_val=f"KernelPoint: {verdict(run.ended())}")
         with open_output_bytes(path) as file:
             write_trace(file, metadata, nodes)
         return f"{len(nodes):,} nodes, {int((rows >= 0).sum()):,} of {len(kernels):,} kernels with times of the run"
 
 
-def _matched(kernels: list[Any], times: SystemTimes, like: Path | None) -> np.ndarray:
+def _matched(kernels: list[Any], names: list[str], like: Path | None) -> np.ndarray:
     """int64 [kernels]: the launch of the run that each node is, or -1."""
-    if len(kernels) == len(times.names) and (like is None or not any(times.names)):
+    if len(kernels) == len(names) and (like is None or not any(names)):
         return np.arange(len(kernels))
-    builder = ProgramBuilder(str(like))
-    for number, name in enumerate(times.names):
-        builder.add(name, order=number)
-    sizes = np.zeros((len(kernels), 3), dtype=np.int64)
-    rows = match(builder.finish(), Program.of([node.name for node in kernels], sizes, sizes)).rows
-    if not any(times.names) or (rows >= 0).sum() < MATCHED_SHARE * min(len(kernels), len(times.names)):
+    rows = match(Program.of(names), Program.of([node.name for node in kernels])).rows
+    if not any(names) or (rows >= 0).sum() < MATCHED_SHARE * min(len(kernels), len(names)):
         raise ProfileError(
             f"--like: {like} has {len(kernels):,} kernels, of which {int((rows >= 0).sum()):,} match one of the "
-            f"{len(times.names):,} launches of the run; it seems to be of another workload: give a trace of this one"
+            f"{len(names):,} launches of the run; it seems to be of another workload: give a trace of this one"
         )
     return rows
-
-
-def _fill(kernels: list[Any], rows: np.ndarray, times: SystemTimes) -> None:
-    """Set the durations in whole microseconds and carry the rounding error."""
-    carried = 0.0
-    for node, row in zip(kernels, rows.tolist(), strict=True):
-        nanoseconds = float(times.nanoseconds[row]) if row >= 0 else 1000.0 * node.duration_micros
-        carried += nanoseconds
-        node.duration_micros = round(carried / 1000.0)
-        carried -= 1000.0 * node.duration_micros
-        set_value(node, "nanoseconds", double_val=nanoseconds)
-        if row >= 0:
-            set_value(node, "simulated", bool_val=bool(times.simulated[row]))
 
 
 def _chain(launches: Iterable[tuple[str, float, dict[str, Any]]]) -> list[Any]:

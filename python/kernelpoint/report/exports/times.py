@@ -14,7 +14,7 @@ from kernelpoint.pages.tables import write_table
 from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
 from kernelpoint.repeated import Texts
-from kernelpoint.report.export import Export, Options, clock_of, launches, traces_of
+from kernelpoint.report.export import Export, Launch, Options, clock_of, launches, traces_of
 from kernelpoint.traces import read_labels
 
 
@@ -46,9 +46,6 @@ class KernelTime(NamedTuple):
     microseconds_half_width: float | None
 
 
-Key = tuple[str, str, str, str]  # range, kernel, grid, block
-
-
 class Times(Export):
     """Export as a table (CSV or Parquet) of the times of each kernel, grid and block."""
 
@@ -73,41 +70,33 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
     [('axpy_f32', '8x1x1', 6)]
     """
     period = 1.0 / clock_of(run, megahertz)
-    groups: dict[Key, list[tuple[float, bool]]] = {}
-    for key, launch in zip(_keys(run), launches(run), strict=True):
-        groups.setdefault(key, []).append((launch.cycles or 0.0, bool(launch.counters)))
+    traced, all_launches = read_labels(Texts.joined(traces_of(run))), list(launches(run))
+    shapes, ranges = [("", "")] * len(all_launches), [""] * len(all_launches)
+    if traced.size == len(all_launches):
+        shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]
+        if (value := run.header.config.get("ranges")) is not None:
+            stated = read_ranges(value, traced, silent)
+            ranges = [stated.paths[number] for number in stated.of_launch.tolist()]
+    groups: dict[tuple[str, str, str, str], list[Launch]] = {}
+    for of_range, shape, launch in zip(ranges, shapes, all_launches, strict=True):
+        groups.setdefault((of_range, launch.name, *shape), []).append(launch)
     summary, kernels = run.ended(), [kernel for _, kernel, _, _ in groups]
-    stated = {kernel.name: number(kernel.estimates["cycles"].half_width) for kernel in summary.kernels}
+    half_widths = {kernel.name: number(kernel.estimates["cycles"].half_width) for kernel in summary.kernels}
     is_exact = summary.counters["cycles"].half_width == 0.0
     configuration = f"{run.header.host.simulator} {run.header.hashes.get('simulator_config') or ''}".strip()
     for key, rows in groups.items():
-        half_width = 0.0 if is_exact else stated.get(key[1]) if kernels.count(key[1]) == 1 else None
-        cycles = float(sum(of_launch for of_launch, _ in rows))
+        half_width = 0.0 if is_exact else half_widths.get(key[1]) if kernels.count(key[1]) == 1 else None
+        cycles = float(sum(launch.cycles or 0.0 for launch in rows))
         yield KernelTime(
             configuration,
             *key,
             len(rows),
-            sum(simulated for _, simulated in rows),
+            sum(bool(launch.counters) for launch in rows),
             cycles,
             half_width,
             cycles * period,
             None if half_width is None else half_width * period,
         )
-
-
-def _keys(run: Run) -> Iterator[Key]:
-    """Range, kernel, grid and block of every launch: by the journal, and by traces that are on disk."""
-    size, names = sum(run.launches), [run.name_of(unit) for unit in range(sum(run.launches))]
-    traced = read_labels(Texts.joined(traces_of(run)))
-    shapes = [("", "")] * size
-    if traced.size == size:
-        shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]
-    ranges = [""] * size
-    if (value := run.header.config.get("ranges")) is not None and traced.size == size:
-        stated = read_ranges(value, traced, silent)
-        ranges = [stated.paths[number] for number in stated.of_launch.tolist()]
-    for of_range, name, shape in zip(ranges, names, shapes, strict=True):
-        yield of_range, name, *shape
 
 
 def _text(extents: np.ndarray) -> str:
