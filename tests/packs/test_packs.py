@@ -110,7 +110,7 @@ def test_inspect_shows_what_a_pack_holds(packed):
     assert shown["estimate"] == run.ended().estimate
     assert 0 < shown["whole"] < shown["traces"]
     assert shown["bytes"] == pack.stat().st_size
-    assert "footprints: " in run_command("file", "inspect", pack).stdout
+    assert "footprints  " in run_command("file", "inspect", pack).stdout
 
 
 def test_a_folder_of_another_pack_is_no_folder_of_this_one(packed, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,15 +13,17 @@ import typer
 from kernelpoint import _native
 from kernelpoint.admission import Finding, ListFiles, findings_of
 from kernelpoint.cli.console import Console
-from kernelpoint.cli.pack import inspect_pack
 from kernelpoint.errors import TraceError
-from kernelpoint.packs.unpack import is_pack
+from kernelpoint.packs.unpack import about_pack, is_pack
 from kernelpoint.pages.numbers import json_text, number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
 from kernelpoint.program import UNITS
 from kernelpoint.traces import ArtefactCache, fields_of, is_list_name, read_trace_list, scan_launches, scan_trace
 
 SECTOR = 32  # bytes
+SHARES = (Column("name", str), Column("instructions"), Column("share", percent))
+COUNTS = ("by_unit", "opcodes", "unknown_opcodes")  # instructions by name
+ADDRESSES = ("shared_base", "local_base", "lowest", "highest")
 
 
 def inspect(
@@ -41,24 +42,41 @@ def inspect(
 
     Example: kernelpoint file inspect traces/kernel-1.traceg
     """
-    if is_pack(trace):
-        inspect_pack(trace, as_json)
-        return
-    is_list = trace.is_dir() or is_list_name(trace)
-    record = list_record(trace) if is_list else trace_record(trace)
+    about = pack_record if is_pack(trace) else list_record if trace.is_dir() or is_list_name(trace) else trace_record
+    record = about(trace)
     if as_json:
         typer.echo(json_text(record, indent=2))
-    elif is_list:
-        _show_list(trace, record)
-    else:
-        _show_trace(record, opcodes)
+        return
+    console = Console(highlight=False)
+    _show(console, str(trace), record, opcodes)
+    for finding in record.get("findings", ()):
+        console.print(Finding.of(finding).sentence(), soft_wrap=True, markup=False)
 
 
-# ---- a list -----------------------------------------------------------------------------------------------------------
+def _show(console: Console, title: str, record: dict[str, Any], opcodes: int) -> None:
+    """Print a table of the values of a record, then one of each record inside it; instructions by name with their shares."""
+    if title in COUNTS:
+        total = sum(record.values())
+        largest = sorted(record.items(), key=lambda count: -count[1])[: opcodes if title == "opcodes" else None]
+        console.print(Table(SHARES, [Row((name, n, n / total)) for name, n in largest if n], title))
+        return
+    values = [(key, value) for key, value in record.items() if not isinstance(value, dict) and key != "findings"]
+    console.print(facts(title, [(key.replace("_", " "), _text(key, value)) for key, value in values]))
+    for key, value in record.items():
+        if isinstance(value, dict) and any(value.values()):
+            _show(console, key, value, opcodes)
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(str, value))})"
+    if isinstance(value, str) or key.endswith(("_id", "_version")):
+        return str(value)
+    return f"{value:#x}" if key in ADDRESSES else number(value)
 
 
 def list_record(path: Path) -> dict[str, Any]:
-    """Data that `kernelpoint file inspect` shows about a trace list, as values for JSON.
+    """Facts of a trace list, as values for JSON.
 
     Raises:
         TraceError: a launch has no usable trace.
@@ -85,25 +103,13 @@ def list_record(path: Path) -> dict[str, Any]:
     return record
 
 
-def _show_list(path: Path, record: dict[str, Any]) -> None:
-    rows = [(key, number(value)) for key, value in record.items() if key not in ("numbers", "findings")]
-    if "numbers" in record:
-        first, last, different = record["numbers"].values()
-        rows.append(("tracer's numbers", f"{first} to {last}, {different:,} different"))
-    console = Console(highlight=False)
-    console.print(facts(str(path), rows))
-    for finding in record["findings"]:
-        console.print(Finding.of(finding).sentence(), soft_wrap=True, markup=False)
-
-
-# ---- a trace ----------------------------------------------------------------------------------------------------------
-
-
 def trace_record(trace: Path) -> dict[str, Any]:
-    """Data that `kernelpoint file inspect` shows about a trace, as values for JSON."""
+    """Facts of a trace, as values for JSON."""
     scan = scan_trace(trace)
     work = fields_of(scan.work)
     work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))
+    work["lanes_per_instruction"] = work["thread_instructions"] / (work["instructions"] or 1)
+    work["sectors_per_access"] = work["sectors"] / (work["global_accesses"] or 1)
     return {
         "stream": scan.stream,
         "header": fields_of(scan.header),
@@ -152,34 +158,18 @@ def _global_ranges(cta: dict[str, Any], opcodes: tuple[str, ...]) -> tuple[np.nd
     return first, first + np.repeat(instructions["width"], lanes)[wanted].astype(np.uint64) - np.uint64(1)
 
 
-def _show_trace(record: dict[str, Any], opcodes: int) -> None:
-    console, work, touched = Console(highlight=False), record["work"], record["footprint"]
-    total, units = work["instructions"], work.pop("by_unit")
-    rows = [(key.replace("_", " "), number(value)) for key, value in work.items()]
-    rows.append(("active lanes per instruction", number(work["thread_instructions"] / total)))
-    rows.append(("sectors per global access", number(work["sectors"] / (work["global_accesses"] or 1))))
-    footprint = [("global memory touched, bytes", number(touched["bytes"]))]
-    if touched["bytes"]:
-        footprint += [(f"{end} address", f"{touched[end]:#x}") for end in ("lowest", "highest")]
-    header = [(key.replace("_", " "), _text(key, value)) for key, value in record["header"].items()]
-    for title, values in {"Header": header, "Work": rows, "Address footprint": footprint}.items():
-        console.print(facts(title, values))
-    issued = [(unit.replace("_", " "), n) for unit, n in units.items() if n]
-    console.print(_shares("Instructions by unit", sorted(issued, key=lambda row: -row[1]), total))
-    console.print(_shares("Opcodes", list(record["opcodes"].items())[:opcodes], total))
-    if record["unknown_opcodes"]:
-        console.print(_shares("Opcodes that are not known (unit other)", [*record["unknown_opcodes"].items()], total))
-    if record["store_data_left_out"]:
-        console.print(f"STORE_DATA fields left out: {record['store_data_left_out']:,} instructions")
-    console.print(f"instruction sequence {record['stream']}")
-
-
-def _text(key: str, value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return f"({', '.join(map(str, value))})"
-    return f"{value:#x}" if key.endswith("_base") else str(value)
-
-
-def _shares(title: str, counts: Sequence[tuple[str, int]], total: int) -> Table:
-    columns = (Column("name", str), Column("instructions"), Column("share", percent))
-    return Table(columns, [Row((name, count, count / total)) for name, count in counts], title)
+def pack_record(pack: Path) -> dict[str, Any]:
+    """Facts of a pack (a run with its traces in one file) and the estimate of its run, as values for JSON."""
+    about = about_pack(pack)
+    return {
+        "kernelpoint": about.kernelpoint,
+        "list": about.list_name,
+        "traces": len(about.files),
+        "whole": sum(file.whole for file in about.files),
+        "footprints": len(about.footprints),
+        "bytes": pack.stat().st_size,
+        "bytes of all traces": sum(file.size for file in about.files),
+        "counter": about.counter,
+        "estimate": about.estimate,
+        "config": about.config,
+    }

@@ -11,8 +11,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
 from kernelpoint.packs.contents import CONFIGURATION
 from kernelpoint.packs.pack import write_pack
-from kernelpoint.packs.unpack import about_pack, is_pack, unpack
-from kernelpoint.pages.numbers import json_text
+from kernelpoint.packs.unpack import is_pack, unpack
 from kernelpoint.progress import elapsed_time
 
 
@@ -54,25 +53,3 @@ def pack(
         soft_wrap=True,
         highlight=False,
     )
-
-
-def inspect_pack(pack: Path, as_json: bool) -> None:
-    """Show the content of a pack (archive of a run with its traces), and the estimate of its run."""
-    about = about_pack(pack)
-    record = {
-        "kernelpoint": about.kernelpoint,
-        "list": about.list_name,
-        "traces": len(about.files),
-        "whole": sum(file.whole for file in about.files),
-        "footprints": len(about.footprints),
-        "bytes": pack.stat().st_size,
-        "bytes of all traces": sum(file.size for file in about.files),
-        "counter": about.counter,
-        "estimate": about.estimate,
-        "config": about.config,
-    }
-    if as_json:
-        typer.echo(json_text(record, indent=2))
-        return
-    for name, value in record.items():
-        Console().print(f"{name}: {f'{value:,}' if isinstance(value, int) else value}", soft_wrap=True, highlight=False)

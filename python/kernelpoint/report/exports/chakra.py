@@ -68,8 +68,8 @@ def nanoseconds_of(run: Run, rows: list[Launch], megahertz: float | None, end: E
     period = 1000.0 / clock_of(run, megahertz)
     if lacking := [unit for unit, row in enumerate(rows) if row.cycles is None or not math.isfinite(row.cycles)]:
         raise ConfigError(
-            f"{run.path}: this export needs the cycles of every launch, but the run has none for launch {lacking[0]}; run again "
-            "with cycles as a counter, or without failed launches"
+            f"{run.path}: this export needs the cycles of every launch, but the run has none for launch {lacking[0]}; run "
+            "again with cycles as a counter, or without failed launches"
         )
     cycles, total = np.array([row.cycles for row in rows], dtype=float), run.ended().counters["cycles"]
     if end != "estimate":
