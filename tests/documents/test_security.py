@@ -17,7 +17,6 @@ READERS = {
     "journal/writer.py": "journal",
     "packs/pack.py": "trace",
     "packs/unpack.py": "pack",
-    "pages/page.py": "script of the pages",
     "patching/own_files.py": "checkout of a simulator",
     "patching/tree.py": "checkout of a simulator",
     "profiles/format.py": "profile, file of ranges, census of a tracer, output of a simulator, table of results",
