@@ -61,14 +61,13 @@ def _told(profile: Program, heavy: np.ndarray, by: str) -> Program:
     """Mark the heavy launches in the program's names or shapes, as `by` says: "name", "shape", "behind" or "before";
     otherwise leave them unmarked.
     """
+    names, shapes = profile.names, profile.labels.shapes[profile.label]
     if by == "shape":
-        return replace(profile, grid=np.where(heavy[:, None], profile.grid * 7 + 3, profile.grid))
-    marked = {"name": heavy, "behind": np.roll(heavy, -1), "before": np.roll(heavy, 1)}.get(by)
-    if marked is None:
-        return profile
-    distinct = (*profile.names.distinct, "rare kernel")
-    names = Texts(distinct, np.where(marked, len(distinct) - 1, profile.names.numbers).astype(np.int32))
-    labels, label = Labels.of(names, profile.labels.shapes[profile.label])
+        shapes[heavy, :3] = 7 * shapes[heavy, :3] + 3
+    elif (marked := {"name": heavy, "behind": np.roll(heavy, -1), "before": np.roll(heavy, 1)}.get(by)) is not None:
+        distinct = (*names.distinct, "rare kernel")
+        names = Texts(distinct, np.where(marked, len(distinct) - 1, names.numbers).astype(np.int32))
+    labels, label = Labels.of(names, shapes)
     return replace(profile, labels=labels, label=label)
 
 

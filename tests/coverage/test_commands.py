@@ -46,6 +46,12 @@ def test_a_population_that_attacks_the_estimator_is_made_and_measured():
     assert cells[1:4] == ["14 near constant latency", "5 %", "1.000"] and float(cells[4][:-1]) > 20.0
 
 
+def test_heavy_launches_with_shapes_of_their_own_are_drawn():
+    *_, row = printed("lab/coverage/heavy.py", "--only", "shapes of their own", "--seeds", "2", "--budgets", "0.05")
+    _, budget, right, speedup, _, drawn, _ = [cell.strip() for cell in row.split("|")][1:8]
+    assert (budget, right, drawn) == ("5 %", "1.000", "1.000") and float(speedup[:-1]) > 5.0
+
+
 def test_quarters_of_a_run_are_targets_of_one_sample():
     *_, row = printed("lab/coverage/ranges.py", "--quarters", "--seeds", "2", "--budgets", "0.05", "mixed")
     name, budget, _, speed, run_held, quarters_held, _ = [cell.strip() for cell in row.split("|")][1:8]
