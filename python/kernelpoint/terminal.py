@@ -1,7 +1,7 @@
 """Text for a terminal, with control characters made visible: untrusted names cannot move the cursor or change colours.
 
-Everything that a command prints passes :func:`plain`: Python's streams by :class:`PlainStream`, rich's tables by
-:class:`kernelpoint.cli.console.Console`. The plugin and the hooks have the same filter in C++ (kernelpoint/printable.hpp).
+Everything that a command prints passes :func:`plain`: Python's streams by :class:`PlainStream`, tables in
+`kernelpoint.cli.console`. The plugin and the hooks have the same filter in C++ (kernelpoint/printable.hpp).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say
 from kernelpoint.cli.convert import conversion_progress
 from kernelpoint.errors import ConfigError
 from kernelpoint.progress import WorkProgress
@@ -54,9 +54,8 @@ def synth(
 
     Example: kernelpoint lab synth transformer-decode -o traces --launches 1000
     """
-    console = Console()
     if listing:
-        _show(console)
+        _show()
         return
     if name is None or output is None:
         raise ConfigError("a name and -o FOLDER are needed; `kernelpoint lab synth --list` shows the names")
@@ -66,34 +65,33 @@ def synth(
     if values and (format_ == "macsim" or tracer_version not in (None, 6)):
         raise ConfigError("--values is given; it needs tracer version 6, --format accelsim or tracez")
     if format_ == "macsim":
-        _write_macsim(request, output, force, console)
+        _write_macsim(request, output, force)
         return
     ending = "tracez" if format_ == "tracez" else "traceg"
     version = tracer_version if tracer_version is not None else 6 if values or ending == "tracez" else 3
     prepare(output, force, version, ending)
-    totals = _write(request, output, version, ending, seed if values else None, console)
-    console.print(
+    totals = _write(request, output, version, ending, seed if values else None)
+    say(
         f"{output / LIST}: {totals.launches:,} launches of {totals.files:,} traces, {totals.bytes / 1e6:,.1f} MB, "
-        f"{totals.warp_instructions:,} warp instructions",
-        soft_wrap=True,
+        f"{totals.warp_instructions:,} warp instructions"
     )
 
 
-def _write_macsim(request: Request, output: Path, force: bool, console: Console) -> None:
-    composing = WorkProgress("composing", "launches", console.print)
+def _write_macsim(request: Request, output: Path, force: bool) -> None:
+    composing = WorkProgress("composing", "launches", say)
     _, made = write_macsim_list(
         request,
         output,
         force,
         lambda totals: composing(totals.launches, request.launches),
-        conversion_progress(console.print),
+        conversion_progress(say),
     )
     for line in made.sentences(output):
-        console.print(line, soft_wrap=True)
+        say(line)
 
 
-def _write(request: Request, output: Path, version: int, ending: str, values: int | None, console: Console) -> Totals:
-    writing = WorkProgress("writing", "launches", console.print)
+def _write(request: Request, output: Path, version: int, ending: str, values: int | None) -> Totals:
+    writing = WorkProgress("writing", "launches", say)
 
     def advance(totals: Totals) -> None:
         writing(totals.launches, request.launches)
@@ -102,18 +100,18 @@ def _write(request: Request, output: Path, version: int, ending: str, values: in
     return write_list(made, output, count, request.description, version, ending, values, advance)
 
 
-def _show(console: Console) -> None:
-    console.print("sizes are set with --set NAME=NUMBER; three values are those at small / medium / large\n")
+def _show() -> None:
+    say("sizes are set with --set NAME=NUMBER; three values are those at small / medium / large\n")
     for workload in WORKLOADS.values():
-        console.print(f"{workload.name} (workload): {workload.what}")
+        say(f"{workload.name} (workload): {workload.what}")
         shapes = [sizes_of(shape) for shape in workload.shapes.values()]
         meanings = {field.name: field.metadata["size"].what for field in fields(workload.shapes["small"])}
         for name, meaning in meanings.items():
-            console.print(f"  {name}: {meaning}; {' / '.join(','.join(map(str, shape[name])) for shape in shapes)}")
-    console.print()
+            say(f"  {name}: {meaning}; {' / '.join(','.join(map(str, shape[name])) for shape in shapes)}")
+    say()
     for family in FAMILIES.values():
-        console.print(f"{family.name} (kernel family): {family.what}")
+        say(f"{family.name} (kernel family): {family.what}")
         sizes = [f"{name} {' / '.join(map(str, values))}" for name, values in family.parameters.items() if name != "width"]
         if "width" in family.parameters:
             sizes.append(f"width {', '.join(map(str, family.widths))} bytes")
-        console.print(f"  {'; '.join(sizes)}")
+        say(f"  {'; '.join(sizes)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelpoint import __version__
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import log
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 from kernelpoint.progress import WorkProgress, elapsed_time
@@ -37,7 +37,7 @@ def train(
 
     Example: kernelpoint lab train traces/kernelslist.g -o mine.safetensors
     """
-    with elapsed_time("loading PyTorch", Console(stderr=True).print), needs_extra("training"):
+    with elapsed_time("loading PyTorch", log), needs_extra("training"):
         from kernelpoint_lab.training.trainer import TrainingConfig
     config = TrainingConfig(epochs=epochs, seed=seed, device=device)
     train_encoder([str(path) for path in traces], output, config, [str(path) for path in exclude or ()], resume)
@@ -52,31 +52,30 @@ def train_encoder(lists: list[str], output: Path, config: TrainingConfig, exclud
     from kernelpoint_lab.training.data import training_data
     from kernelpoint_lab.training.trainer import Trainer
 
-    console = Console(stderr=True)
     if output.suffix != ".safetensors":
         raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
     if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
         raise ConfigError(f"--output: {output} given, but {output.parent} is no folder that can be written")
-    reading = WorkProgress("reading", "traces", console.print)
+    reading = WorkProgress("reading", "traces", log)
     data = training_data(lists, excluded, config.max_nodes, progress=reading)
-    console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
+    log("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
     trainer = Trainer(data.graphs, config)
-    records = _run(trainer, output, resume, console)
+    records = _run(trainer, output, resume)
     trainer.save_encoder(output, _card(data, records, lists, excluded))
-    console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
+    log(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
 
 
-def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:
+def _run(trainer: Trainer, output: Path, resume: bool) -> list[EpochRecord]:
     from kernelpoint_lab.training.trainer import read_log, write_log
 
-    state, log = output.with_suffix(".state"), output.with_suffix(".log.csv")
+    state, log_file = output.with_suffix(".state"), output.with_suffix(".log.csv")
     records: list[EpochRecord] = []
     if resume and state.exists():
         trainer.load_state(state)
-        records = read_log(log)[: trainer.epoch]
-        console.print(f"going on after epoch {trainer.epoch} of {state}")
+        records = read_log(log_file)[: trainer.epoch]
+        log(f"going on after epoch {trainer.epoch} of {state}")
     batches, epochs = trainer.batches, trainer.config.epochs - trainer.epoch
-    shown, done = WorkProgress("training", "batches", console.print), count(1)
+    shown, done = WorkProgress("training", "batches", log), count(1)
 
     def advance() -> None:
         loss = f", loss {records[-1].loss:.3f}" if records else ""
@@ -85,7 +84,7 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
     while trainer.epoch < trainer.config.epochs:
         records.append(trainer.run_epoch(advance))
         trainer.save_state(state)
-        write_log(log, records)
+        write_log(log_file, records)
     return records
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelpoint.admission import Effect, Finding, ListFiles, check_kinds, findings_of, kinds, withdrawing
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
 from kernelpoint.pages.numbers import json_text
@@ -56,7 +56,7 @@ def check(
         records.append(record)
         worst = max(worst, code)
     if as_json:
-        typer.echo(json_text(records, indent=2))
+        say(json_text(records, indent=2))
     raise typer.Exit(worst) if as_json else _shown(records, worst)
 
 
@@ -100,7 +100,6 @@ def _of_list(listed: Program, architecture: int) -> tuple[str, int, list[Finding
 
 
 def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:
-    console = Console(soft_wrap=True, highlight=False)
     words = {
         Effect.NAMED.value: "named",
         Effect.WITHDRAWS.value: "no bound",
@@ -109,14 +108,13 @@ def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:
     }
     for record in records:
         if "error" in record:
-            console.print(
+            say(
                 f"{record['input']}: cannot be read: {record['error'].removeprefix(record['input'] + ': ')}",
-                markup=False,
             )
             continue
         sound = "" if record["findings"] else ": sound"
-        console.print(f"{record['input']}: {record['kind']}, {record['launches']:,} launches{sound}", markup=False)
+        say(f"{record['input']}: {record['kind']}, {record['launches']:,} launches{sound}")
         for finding in record["findings"]:
             word = "accepted" if finding["accepted"] else words[finding["outcome"]]
-            console.print(f"  {word}: {finding['sentence']}", markup=False)
+            say(f"  {word}: {finding['sentence']}")
     return typer.Exit(worst)

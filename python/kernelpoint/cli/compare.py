@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import log, say, show
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import ResultsFile, Row, cells
 from kernelpoint.evaluation.evaluate import compare as compare_workload
@@ -84,7 +83,6 @@ def compare(
         raise ConfigError("got nothing to compare; give the journals of two runs, or --workload")
     if figures is not None:
         require("--figures", "vl_convert")
-    console = Console(stderr=True, highlight=False)
     names = POLICIES.names() if policies == "all" else list(dict.fromkeys(name.strip() for name in policies.split(",")))
     for name in names:
         load_policy(name)
@@ -96,16 +94,16 @@ def compare(
             raise ConfigError(f"-o: cannot make the folder {str(output)!r}: {error.strerror}; name another folder") from None
     workloads: list[Workload] = []
     for text in workload:
-        loaded = load_workload(parse_request(text), communication, console.print)
+        loaded = load_workload(parse_request(text), communication, log)
         for note in loaded.notes:
-            console.print(f"{loaded.name}: {note}", soft_wrap=True)
+            log(f"{loaded.name}: {note}")
         if loaded.name in [other.name for other in workloads]:
             raise ConfigError(f"--workload: two workloads have the name {loaded.name!r}; give each another one with name=NAME")
         workloads.append(loaded)
-    progress, total = WorkProgress("comparing", "runs", console.print), len(wanted) * len(workloads)
+    progress, total = WorkProgress("comparing", "runs", log), len(wanted) * len(workloads)
     results, rows = ResultsFile(output / "rows.jsonl" if output else None), list[Row]()
     for loaded in workloads:
-        for row in compare_workload(loaded, wanted, results, console.print):
+        for row in compare_workload(loaded, wanted, results, log):
             rows.append(row)
             progress(len(rows), total)
     _show(rows, workloads)
@@ -116,7 +114,7 @@ def compare(
         chart = scatter_of(per_workload(rows))
         files += draw({} if chart is None else {"comparison": chart}, figures)
     for path in files:
-        console.print(f"wrote {path}", soft_wrap=True)
+        log(f"wrote {path}")
 
 
 def _numbers(text: str) -> list[float]:
@@ -130,12 +128,12 @@ def _numbers(text: str) -> list[float]:
 
 
 def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
-    console, lines = Console(highlight=False), per_workload(rows)
+    lines = per_workload(rows)
     first_table, *others = tables(workloads, lines, overall(lines))
     for table in (*others, first_table) if len(workloads) > 1 else (first_table,):
-        console.print(table)
+        show(table)
     for item in LEGEND:
-        console.print(item, soft_wrap=True)
+        say(item)
 
 
 def _show_runs(first: Path, second: Path, as_json: bool, page: Path | None) -> None:
@@ -143,12 +141,11 @@ def _show_runs(first: Path, second: Path, as_json: bool, page: Path | None) -> N
     a, b = load_run(first), load_run(second)
     result = compare_runs(a, b)
     if as_json:
-        typer.echo(json.dumps(result.record()))
+        say(json.dumps(result.record()))
         return
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    console.print(pair_table(result, f"A = {first}, B = {second}"))
+    show(pair_table(result, f"A = {first}, B = {second}"))
     for line in (common(result), *(f"note: {note}" for note in result.notes)):
-        console.print(line, soft_wrap=True)
+        say(line)
     if page is not None:
         write_page(pair_page(a, b, result), page)
-        console.print(f"page: {page}", soft_wrap=True)
+        say(f"page: {page}")

@@ -1,41 +1,52 @@
-"""Console of every command: rich's console with control characters made visible."""
+"""Output of every command: lines on standard output, remarks on standard error, tables."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
-import rich.console
-from rich.console import ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
-from rich.segment import Segment
-
+from kernelpoint.pages.tables import Table
 from kernelpoint.terminal import plain, unfiltered
 
-
-class Console(rich.console.Console):
-    """Prints lines on standard output or standard error, without markup and without control characters."""
-
-    def __init__(self, stderr: bool = False, **settings: Any) -> None:
-        stream = unfiltered(sys.stderr if stderr else sys.stdout)
-        super().__init__(**{"file": stream, "stderr": stderr, "markup": False, "emoji": False, **settings})
-        self.push_render_hook(_PlainText())
+WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
+USUAL = 120  # columns of text where the output is no terminal
 
 
-class _PlainText(RenderHook):
-    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Printed objects with all control characters in their text made visible."""
-        return [_Plain(renderable) for renderable in renderables]
+def say(line: str | Path = "") -> None:
+    """Print a line on standard output."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
-class _Plain:
-    def __init__(self, content: ConsoleRenderable) -> None:
-        self._content = content
+def log(line: str) -> None:
+    """Print a line of progress, or a remark, on standard error."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
-    def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
-        """The pieces of the content; rich's own control sequences are pieces by themselves."""
-        return self._pieces(console, options)
 
-    def _pieces(self, console: rich.console.Console, options: ConsoleOptions) -> Iterator[Segment]:
-        for piece in console.render(self._content, options):
-            yield piece if piece.control else Segment(plain(piece.text), piece.style)
+def show(table: Table) -> None:
+    """Print a table with its notes. A narrow terminal shows only the brief columns."""
+    from rich.box import SIMPLE_HEAD  # takes 0.1 s
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    stream = unfiltered(sys.stdout)
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else USUAL
+    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    places = [place for place, column in enumerate(table.columns) if console.width >= WIDE_TERMINAL or column.brief]
+    made = RichTable(title=plain(table.title) or None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    made.show_header = any(column.name for column in table.columns)
+    for place in places:
+        heading = table.columns[place].name
+        word = max(map(len, heading.split()), default=0)  # headings break between words only
+        made.add_column(heading, justify="right" if place else "left", overflow="fold", no_wrap=not place, min_width=word)
+    for depth, row in table.flat():
+        first, *rest = (plain(table.texts(row)[place]) for place in places)
+        made.add_row("  " * depth + first, *rest, style="dim" if row.weak else None)
+    made.caption, made.caption_justify = plain(table.caption) or None, "left"
+    console.print(made)
+    for note in table.notes:
+        say(note)
+    if len(places) < len(table.columns):
+        say("some columns are left out of this narrow terminal; the page has all")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say
 from kernelpoint.errors import ConfigError
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.simulators import simulators
@@ -29,9 +29,8 @@ def convert(
     targets = {simulator.name: simulator.convert for simulator in simulators() if simulator.convert is not None}
     if to not in targets:
         raise ConfigError(f"--to: got {to!r}; allowed: {', '.join(targets)}")
-    console = Console()
-    for line in targets[to](traces, output, level, conversion_progress(console.print)):
-        console.print(line, soft_wrap=True)
+    for line in targets[to](traces, output, level, conversion_progress(say)):
+        say(line)
 
 
 def conversion_progress(log: Log) -> Callable[[str, int, int], None]:

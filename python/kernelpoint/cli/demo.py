@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say, show
 from kernelpoint.cli.host import program
 from kernelpoint.errors import HostError, JournalError
 from kernelpoint.files import open_output, write_output
@@ -60,37 +60,36 @@ def demo(
 
     Example: kernelpoint demo --launches 1000 --budget 0.02
     """
-    console = Console()
     output.mkdir(parents=True, exist_ok=True)
-    traces = _traces(output, launches, console)
-    console.print("2. The full run: every launch is simulated.")
-    full = _simulate(console, output, traces, gpu, "all", budget)
-    plan_seconds = _plan(console, output, traces, policy, budget, gpu)
-    console.print("4. The sampled run: the same command with another policy.")
-    sampled = _simulate(console, output, traces, gpu, policy, budget)
-    console.print(_table(full, sampled, plan_seconds))
+    traces = _traces(output, launches)
+    say("2. The full run: every launch is simulated.")
+    full = _simulate(output, traces, gpu, "all", budget)
+    plan_seconds = _plan(output, traces, policy, budget, gpu)
+    say("4. The sampled run: the same command with another policy.")
+    sampled = _simulate(output, traces, gpu, policy, budget)
+    show(_table(full, sampled, plan_seconds))
     of_truth = FullRun.beside(sampled.run, full.run).sentence()
     verdicts = f"Sampled run: {verdict(sampled.run.ended())}.\n{of_truth[0].upper()}{of_truth[1:]}."
-    console.print(verdicts, highlight=False, soft_wrap=True)
+    say(verdicts)
     page = output / "report.html"
     write_page(html_page(result_of(sampled.run, full.run)), page)
-    console.print(f"Pictures: {page}", soft_wrap=True)
-    console.print(NEXT, soft_wrap=True, highlight=False)
-    console.print("The embedded host is not validated against hardware: its cycles show the method, not a GPU.", style="dim")
+    say(f"Pictures: {page}")
+    say(NEXT)
+    say("The embedded host is not validated against hardware: its cycles show the method, not a GPU.")
 
 
-def _traces(output: Path, launches: int, console: Console) -> Path:
+def _traces(output: Path, launches: int) -> Path:
     """Trace list of the demo's workload; it is written if an earlier demo has not done so."""
     from kernelpoint_lab.commands.synth import synth
 
     folder = output / f"transformer-decode-{launches}"
     if not (folder / "workload.json").exists():  # written last
-        console.print(f"1. Writing {launches:,} launches of a transformer that decodes tokens.")
+        say(f"1. Writing {launches:,} launches of a transformer that decodes tokens.")
         synth("transformer-decode", folder, launches=launches, force=True)
     return folder / "kernelslist.g"
 
 
-def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float, gpu: str) -> float:
+def _plan(output: Path, traces: Path, policy: str, budget: float, gpu: str) -> float:
     """Plan the demo's run, and return the seconds that this takes; the sampled run uses the plan."""
     from kernelpoint.config import load_config
     from kernelpoint.fast_model.configuration import configuration_of_host
@@ -99,9 +98,9 @@ def _plan(console: Console, output: Path, traces: Path, policy: str, budget: flo
 
     config = load_config(_configuration(output, policy, budget))
     started = time.monotonic()
-    console.print("3. Planning: reading every launch once, predicting with a fast model of another GPU.")
+    say("3. Planning: reading every launch once, predicting with a fast model of another GPU.")
     host = HostInfo("kernelpoint-host", config_hash=configuration_of_host(gpu).hash, list_paths=(str(traces),))
-    prepare(config, host, lambda line: console.print(f"   {line}", soft_wrap=True, highlight=False))
+    prepare(config, host, lambda line: say(f"   {line}"))
     return time.monotonic() - started
 
 
@@ -111,7 +110,7 @@ def _configuration(output: Path, policy: str, budget: float) -> Path:
     return path
 
 
-def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: str, budget: float) -> Timed:
+def _simulate(output: Path, traces: Path, gpu: str, policy: str, budget: float) -> Timed:
     config = _configuration(output, policy, budget)
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     started = time.monotonic()
@@ -123,7 +122,7 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
         for line in process.stdout or ():
             file.write(line)
             if line.startswith("kernelpoint: "):
-                console.print(f"   {line.rstrip()}", soft_wrap=True, highlight=False)
+                say(f"   {line.rstrip()}")
     seconds = time.monotonic() - started
     if process.returncode:
         raise HostError(f"the simulation with policy {policy} ended with exit code {process.returncode}; its output: {log}")

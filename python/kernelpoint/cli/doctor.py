@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 import kernelpoint
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say
 from kernelpoint.errors import SetupError
 from kernelpoint.patching.description import kept_at
 
@@ -57,22 +57,21 @@ def doctor(
     if plugin:
         if problem := _file("plugin", PLUGIN, BUILD).problem:
             raise SetupError(problem)
-        sys.stdout.write(f"{PLUGIN}\n")
+        say(PLUGIN)
         return
     if include:
-        sys.stdout.write(f"{kept_at('include', 'plugin/include')}\n")
+        say(kept_at("include", "plugin/include"))
         return
     if schema:
-        sys.stdout.write(f"{_written_schema()}\n")
+        say(_written_schema())
         return
-    console = Console(soft_wrap=True, highlight=False)
     problems = []
     for finding in findings():
-        console.print(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}")
+        say(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}")
         problems += [finding.problem] if finding.problem else []
     if problems:
         raise SetupError("\n  ".join(["simulators cannot load KernelPoint here:", *problems]))
-    console.print("Simulators can load KernelPoint here.")
+    say("Simulators can load KernelPoint here.")
 
 
 def findings() -> Iterator[Finding]:

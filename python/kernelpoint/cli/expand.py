@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from kernelpoint.admission import admit, admitted_profile, check_kinds, kinds
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import log, say
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import kinds_of
 from kernelpoint.program import Program
@@ -55,18 +55,17 @@ def expand(
 
     Example: kernelpoint file expand traces/kernelslist.g --profile decode.sqlite -o program
     """
-    console = Console(stderr=True)
     check_kinds(accept or (), kinds(), "--accept")
     if (profile is None) == (selection is None):
         raise ConfigError("give one of --profile (of the program) and --selection (whose launches were traced), not both")
     if profile is None:
         _expand_selection(traces, Selection.load(selection or ""), output)
         return
-    admitted = admitted_profile(profile, accept or (), console.print, device, "")
-    program = _of_one_process(admitted, process, alike, console)
+    admitted = admitted_profile(profile, accept or (), log, device, "")
+    program = _of_one_process(admitted, process, alike)
     launches = labelled(read_trace_list(str(traces)))
     repeated = repetition(program, launches)
-    admit(repeated.findings(program.source), accept or (), console.print, "")
+    admit(repeated.findings(program.source), accept or (), log, "")
     traced = repeated.traced[repeated.traced >= 0]
     if not len(traced):
         raise ConfigError(
@@ -74,9 +73,7 @@ def expand(
             "the program that was traced"
         )
     path = write_repeated(traces, traced, output)
-    Console(soft_wrap=True, highlight=False).print(
-        f"{path}: {len(traced):,} launches of {len(np.unique(traced)):,} traces, {repeated.replays:,} replays of graphs"
-    )
+    say(f"{path}: {len(traced):,} launches of {len(np.unique(traced)):,} traces, {repeated.replays:,} replays of graphs")
 
 
 def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
@@ -87,10 +84,10 @@ def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
     place = np.minimum(np.searchsorted(listed[order], numbers), len(listed) - 1)
     rows = np.where(listed[order][place] == numbers, order[place], -1)
     path = write_repeated(traces, rows[rows >= 0], output)
-    Console(soft_wrap=True, highlight=False).print(f"{path}: {int((rows >= 0).sum()):,} launches of {len(listed):,} traces")
+    say(f"{path}: {int((rows >= 0).sum()):,} launches of {len(listed):,} traces")
 
 
-def _of_one_process(profile: Program, process: int | None, alike: bool, console: Console) -> Program:
+def _of_one_process(profile: Program, process: int | None, alike: bool) -> Program:
     """Launches of the process that `--process` names; without it, of the first process, if all run the same launches."""
     if process is not None:
         return profile.of_process(process)
@@ -109,5 +106,5 @@ def _of_one_process(profile: Program, process: int | None, alike: bool, console:
         same = other.size == first.size and np.array_equal(*kinds_of(other, first))
         if not same:
             raise ConfigError(f"--alike: process {number} runs other launches than {numbers[0]}; name one with --process")
-    console.print(f"{len(numbers)} processes run the same launches: the list of process {numbers[0]} is taken for all of them")
+    log(f"{len(numbers)} processes run the same launches: the list of process {numbers[0]} is taken for all of them")
     return first

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kernelpoint.cli.console import say
 from kernelpoint.config.reference import commented_yaml
 from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.simulators import simulators
@@ -34,4 +35,4 @@ def init(
     except FileExistsError:
         raise ConfigError(f"{output} exists; nothing was written. Name another file with -o, or remove it") from None
     lines = [*(line.format(file=output) for line in steps[simulator]), "kernelpoint report run.kpjournal"]
-    typer.echo(f"wrote {output}. Next:\n" + "\n".join(f"  {line}" for line in lines))
+    say(f"wrote {output}. Next:\n" + "\n".join(f"  {line}" for line in lines))

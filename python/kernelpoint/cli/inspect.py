@@ -12,7 +12,7 @@ import typer
 
 from kernelpoint import _native
 from kernelpoint.admission import Finding, ListFiles, findings_of
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say, show
 from kernelpoint.errors import TraceError
 from kernelpoint.packs.unpack import about_pack, is_pack
 from kernelpoint.pages.numbers import json_text, number, percent
@@ -45,26 +45,25 @@ def inspect(
     about = pack_record if is_pack(trace) else list_record if trace.is_dir() or is_list_name(trace) else trace_record
     record = about(trace)
     if as_json:
-        typer.echo(json_text(record, indent=2))
+        say(json_text(record, indent=2))
         return
-    console = Console(highlight=False)
-    _show(console, str(trace), record, opcodes)
+    _show(str(trace), record, opcodes)
     for finding in record.get("findings", ()):
-        console.print(Finding.of(finding).sentence(), soft_wrap=True, markup=False)
+        say(Finding.of(finding).sentence())
 
 
-def _show(console: Console, title: str, record: dict[str, Any], opcodes: int) -> None:
+def _show(title: str, record: dict[str, Any], opcodes: int) -> None:
     """Print a table of the values of a record, then one of each record inside it; instructions by name with their shares."""
     if title in COUNTS:
         total = sum(record.values())
         largest = sorted(record.items(), key=lambda count: -count[1])[: opcodes if title == "opcodes" else None]
-        console.print(Table(SHARES, [Row((name, n, n / total)) for name, n in largest if n], title))
+        show(Table(SHARES, [Row((name, n, n / total)) for name, n in largest if n], title))
         return
     values = [(key, value) for key, value in record.items() if not isinstance(value, dict) and key != "findings"]
-    console.print(facts(title, [(key.replace("_", " "), _text(key, value)) for key, value in values]))
+    show(facts(title, [(key.replace("_", " "), _text(key, value)) for key, value in values]))
     for key, value in record.items():
         if isinstance(value, dict) and any(value.values()):
-            _show(console, key, value, opcodes)
+            _show(key, value, opcodes)
 
 
 def _text(key: str, value: Any) -> str:

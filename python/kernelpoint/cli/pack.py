@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import log, say
 from kernelpoint.journal import load_run
 from kernelpoint.packs.contents import CONFIGURATION
 from kernelpoint.packs.pack import write_pack
@@ -39,17 +39,14 @@ def pack(
     Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        with elapsed_time("unpacking", Console(stderr=True).print):
+        with elapsed_time("unpacking", log):
             listed = unpack(source, output, None if most is None else int(most * 2**30))
-        text = f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
-        Console().print(text, soft_wrap=True, highlight=False)
+        say(f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}")
         return
     output = output or Path("sample.kppack")
-    with elapsed_time("packing", Console(stderr=True).print):
+    with elapsed_time("packing", log):
         made = write_pack(load_run(source), output)
-    Console().print(
+    say(
         f"{output}: {made.simulated:,} of {made.launches:,} launches; {made.whole:,} of {made.traces:,} traces whole, "
-        f"{made.footprints:,} footprints; {made.size:,} bytes",
-        soft_wrap=True,
-        highlight=False,
+        f"{made.footprints:,} footprints; {made.size:,} bytes"
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import Description, Plan, State, Tree, load_description, patchable
 
@@ -33,45 +33,42 @@ def patch(
     """
     if check + dry_run + revert > 1:
         raise PatchError("got more than one of --check, --dry-run and --revert; give only one of them")
-    console = Console(highlight=False, soft_wrap=True)
     description = load_description(simulator)
     if check:
-        raise typer.Exit(_check(checkout, description, launcher, console))
+        raise typer.Exit(_check(checkout, description, launcher))
     tree = Tree(checkout, description, launcher)
     if revert:
         changed = tree.revert()
-        console.print(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"))
+        say(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"))
     elif tree.state() is State.PATCHED:
-        console.print(f"{checkout}: is patched already; nothing was changed")
+        say(f"{checkout}: is patched already; nothing was changed")
     else:
         plan = tree.plan() if dry_run else tree.apply()
-        _show(plan, console)
+        _show(plan)
         done = "would be patched (dry run)" if dry_run else f"patched; build {tree.description.title} as usual"
-        console.print(f"{checkout}: {done}")
+        say(f"{checkout}: {done}")
 
 
-def _check(checkout: Path, description: Description, launcher: bool, console: Console) -> int:
+def _check(checkout: Path, description: Description, launcher: bool) -> int:
     """Print the patch state of a tree; returns the exit code."""
     try:
         tree = Tree(checkout, description, launcher)
         state, plan = tree.state(), tree.plan()
     except PatchError as error:
-        console.print(f"{checkout}: cannot be patched: {error}")
+        say(f"{checkout}: cannot be patched: {error}")
         return CANNOT
-    console.print(f"{tree.root}: {state.value}")
+    say(f"{tree.root}: {state.value}")
     if state is State.PRISTINE:
         edited = {edit.file for edit in plan.edits}
         added = sum(edit.text.count("\n") or 1 for edit in plan.edits)
-        console.print(
-            f"would add {added} lines to {len(edited)} files, and {len(set(plan.files) - edited)} files; --dry-run shows them"
-        )
+        say(f"would add {added} lines to {len(edited)} files, and {len(set(plan.files) - edited)} files; --dry-run shows them")
     return PATCHED if state is State.PATCHED else CAN_BE_PATCHED
 
 
-def _show(plan: Plan, console: Console) -> None:
+def _show(plan: Plan) -> None:
     for edit in sorted(plan.edits, key=lambda edit: (edit.file, edit.line)):
-        console.print(f"{edit.file}:{edit.line + 1}: {edit.name}\n  + {edit.text.strip()}")
+        say(f"{edit.file}:{edit.line + 1}: {edit.name}\n  + {edit.text.strip()}")
     edited = {edit.file for edit in plan.edits}
     for name in plan.files:
         if name not in edited:
-            console.print(f"{name}: new file")
+            say(f"{name}: new file")

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from kernelpoint.api import Plan
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import log, say, show
 from kernelpoint.config import Config
 from kernelpoint.errors import BudgetError
 from kernelpoint.estimation import Engine
@@ -41,9 +41,8 @@ def made_plan(
         workers: number of worker processes; None: this process.
         cluster: configuration of a batch system, or address of a Dask scheduler; None: this machine.
     """
-    say = Console(stderr=True).print
-    with _pool(workers, cluster, say) as pool:
-        return Plan.from_config(traces, settings, gpu, say, option, pool, Console(soft_wrap=True, highlight=False).print)
+    with _pool(workers, cluster, log) as pool:
+        return Plan.from_config(traces, settings, gpu, log, option, pool, say)
 
 
 @contextlib.contextmanager
@@ -65,33 +64,32 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
     """Write a plan to the cache, and to the file `output` if it is given. Print the sizes of the plan, and the forecast of its
     runs.
     """
-    console, stdout = Console(stderr=True), Console(soft_wrap=True)
     if not named_gpu and (made.forecast or "fast_model" in made.origin):
         name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
-        console.print(
+        log(
             f"kernelpoint plan: warning: no --gpu was given, so the predictions are those of {name}, a guess; a run on "
             "another simulated GPU plans again. Name it with --gpu, as the simulator takes it"
         )
     if output is not None:
         made.save(output)
-    keep_plan(made, console.print)
+    keep_plan(made, log)
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(Engine(made.design, budget).drawn())
     clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
-    stdout.print(
+    say(
         f"{output or 'plan'}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, "
         f"{clusters}{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
     )
     unreadable, wanted = len(made.broken) / len(made.design.labels), settings.error_budget.relative_error
     if unreadable > wanted:
-        stdout.print(
+        say(
             f"the error budget of {percent(wanted)} cannot be met: {len(made.broken):,} of {len(made.design.labels):,} "
             f"launches ({percent(unreadable)}) cannot be read"
         )
         raise typer.Exit(BudgetError.exit_code)
     further = settings.error_budget.further
     for line in sentences(made.forecast, len(made.design.labels), time.process_time(), further):
-        stdout.print(line)
+        say(line)
 
 
 def show_clusters(made: Plan, output: Path | None) -> None:
@@ -102,7 +100,7 @@ def show_clusters(made: Plan, output: Path | None) -> None:
     labels = np.where(streams >= 0, made.cluster_of_unit(), -1)
     if output is not None:
         write_table(output, ("launch_index", "cluster"), enumerate(labels.tolist()))
-    sizes, console = np.bincount(labels[labels >= 0]), Console(highlight=False)
+    sizes = np.bincount(labels[labels >= 0])
     rows = []
     for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist():
         members = np.flatnonzero(labels == label)
@@ -119,11 +117,9 @@ def show_clusters(made: Plan, output: Path | None) -> None:
         Column("CoV", percent),
     )
     shown = f"the largest {SHOWN} of {len(sizes):,} clusters" if len(sizes) > SHOWN else ""
-    console.print(Table(columns, rows, caption=shown))
+    show(Table(columns, rows, caption=shown))
     unclustered = int((labels < 0).sum())
     beside = f"; {unclustered:,} launches in none (-1), simulated for certain" if unclustered else ""
     for launch, reason in list(made.broken.items())[:3]:
-        console.print(f"launch {launch} is in no cluster: {reason}", soft_wrap=True)
-    console.print(
-        f"{len(labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {len(sizes):,} clusters{beside}"
-    )
+        say(f"launch {launch} is in no cluster: {reason}")
+    say(f"{len(labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {len(sizes):,} clusters{beside}")

@@ -72,7 +72,7 @@ def report(
 
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
-    from kernelpoint.cli.console import Console  # not for --help
+    from kernelpoint.cli.console import log, say, show  # not for --help
     from kernelpoint.extras import require
     from kernelpoint.journal import load_run
     from kernelpoint.pages.numbers import json_text
@@ -87,27 +87,27 @@ def report(
     if len(journals) != 1:
         have = ", ".join(map(str, journals[:5])) or "none"
         raise ConfigError(f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report")
-    journal, say = journals[0], Console(stderr=True).print
+    journal = journals[0]
     if watch:
         from kernelpoint.cli.watch import follow
 
         with contextlib.suppress(KeyboardInterrupt):
-            follow(journal, output or journal.with_suffix(".html"), say)
+            follow(journal, output or journal.with_suffix(".html"), log)
         return
-    with elapsed_time("reading the journal", say):
+    with elapsed_time("reading the journal", log):
         loaded = load_run(journal)
         full = load_run(full_run) if full_run else None
     if form is not None:
         if output is None:
             raise ConfigError(f"--as {form}: the file to write is missing; name one with -o")
         written = EXPORTS.load(form)().write(loaded, output, Options(like, clock, end))
-        Console().print(f"{output}: {written}", soft_wrap=True, highlight=False)
+        say(f"{output}: {written}")
         return
     if as_json:
         from kernelpoint.report.result import FullRun
 
         truth = {} if full is None else {"full_run": asdict(FullRun.beside(loaded, full))}
-        typer.echo(json_text({**loaded.content(), **truth}))
+        say(json_text({**loaded.content(), **truth}))
         return
 
     from kernelpoint.report.export import write_launches  # not for --json and --as, which need no charts
@@ -117,25 +117,22 @@ def report(
     from kernelpoint.report.tables import write_ranges
     from kernelpoint.report.text import sentences, text_of
 
-    console, wants_files = Console(highlight=False), any((csv, ranges, figures))
+    wants_files = any((csv, ranges, figures))
     if loaded.summary is None and not (wants_files or output or full):
         for line in sentences(loaded):
-            console.print(line, soft_wrap=True)
+            say(line)
         return
     result = result_of(loaded, full)
     for part in itertools.islice(text_of(result, verbose), 1 if wants_files and not verbose else None):
-        console.print(part, soft_wrap=isinstance(part, str))
-    with elapsed_time("writing", say):
-        lines = []
+        say(part) if isinstance(part, str) else show(part)
+    with elapsed_time("writing", log):
         if csv is not None:
-            lines.append(f"{csv}: {write_launches(loaded, csv):,} launches")
+            say(f"{csv}: {write_launches(loaded, csv):,} launches")
         if ranges is not None:
-            lines.append(f"{ranges}: {write_ranges(loaded, ranges):,} ranges")
+            say(f"{ranges}: {write_ranges(loaded, ranges):,} ranges")
         if figures is not None:
-            lines.append(f"{figures}: {', '.join(path.name for path in write_paper(result, figures))}")
+            say(f"{figures}: {', '.join(path.name for path in write_paper(result, figures))}")
         if output is not None or not wants_files:
             page = output or loaded.path.with_suffix(".html")
             write_page(html_page(result), page)
-            lines.append(f"page: {page}")
-    for text in lines:
-        console.print(text, soft_wrap=True)
+            say(f"page: {page}")

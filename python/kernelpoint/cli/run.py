@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say, show
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import require
 
@@ -58,17 +58,17 @@ def run(
     def opened(memory: int) -> DaskPool:
         from kernelpoint.coordinator.dask_pool import open_pool
 
-        return open_pool(workers, cluster, memory, lambda line: _say(f"kernelpoint: {line}"))
+        return open_pool(workers, cluster, memory, lambda line: say(f"kernelpoint: {line}"))
 
     path = str(config) if config else None
     if not sweep:
-        raise typer.Exit(run_all(command, path, opened, _say))
+        raise typer.Exit(run_all(command, path, opened, say))
     from kernelpoint.coordinator.sweep import run_sweep
     from kernelpoint.report.page import write_page
     from kernelpoint.report.pairs import sweep_page, sweep_table
 
-    rows = run_sweep(command, [*sweep, *more], path, opened, _say)
-    Console(highlight=False).print(sweep_table(rows))
+    rows = run_sweep(command, [*sweep, *more], path, opened, say)
+    show(sweep_table(rows))
     if output is not None:
         write_page(sweep_page(rows), output)
 
@@ -83,8 +83,3 @@ def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]
         return [], words
     behind = len(line) - list(line).index("--") - 1
     return words[: len(words) - behind], words[len(words) - behind :]
-
-
-def _say(line: str) -> None:
-    """Print to standard output, as a sampled simulator does: scripts take text on standard error for a failure."""
-    typer.echo(line)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kernelpoint.admission import admitted_profile, check_kinds, kinds
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import log, say
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.progress import elapsed_time
@@ -58,9 +58,8 @@ def select(
     """
     if join:
         launches = join_lists(census, output)
-        Console().print(f"{output}: {launches:,} launches of {len(census)} tracer runs", soft_wrap=True)
+        say(f"{output}: {launches:,} launches of {len(census)} tracer runs")
         return
-    console = Console(stderr=True)
     if tracer is not None and tracer not in tracers():
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(tracers())}")
     if profile is not None and len(census) > 1:
@@ -78,16 +77,16 @@ def select(
     check_kinds(accept or (), kinds(), "--accept")
     settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or ())]})
     for path in census:
-        with elapsed_time(f"reading {path.name}", console.print):
-            counted = read_census(path, tracer, console.print, settings.accept)
+        with elapsed_time(f"reading {path.name}", log):
+            counted = read_census(path, tracer, log, settings.accept)
         if profile is not None:
-            with elapsed_time(f"reading {profile.name}", console.print):
-                times = admitted_profile(profile, settings.accept, console.print, prefix="")
-                counted = with_profile(counted, times, console.print, settings.accept)
-        with elapsed_time("drawing", console.print):
-            selection, drawn = draw(counted, settings, spare, console.print)
+            with elapsed_time(f"reading {profile.name}", log):
+                times = admitted_profile(profile, settings.accept, log, prefix="")
+                counted = with_profile(counted, times, log, settings.accept)
+        with elapsed_time("drawing", log):
+            selection, drawn = draw(counted, settings, spare, log)
         files = write_output(output if len(census) == 1 else output / path.stem, selection)
         for line in tracing_costs(counted, drawn, selection.traced):
-            console.print(line, soft_wrap=True)
+            log(line)
         for file in files:
-            Console().print(str(file), soft_wrap=True)
+            say(file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +13,16 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.cli.console import Console
+from kernelpoint.cli.console import say
 from kernelpoint.coordinator.task import written
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimate import Estimate
 from kernelpoint.journal import PassRecord, Run, load_run
 from kernelpoint.pages.numbers import half_width, is_finite, number
 from kernelpoint.progress import duration
+from kernelpoint.terminal import unfiltered
 
+CLEAR = "\033[H\033[2J"  # of a terminal
 SECONDS = 3.0  # between two screens of --watch
 FRESH = 120.0  # seconds since a run on another machine wrote last, within which it counts as running
 # File systems that only this machine writes: there its table of locks tells who holds a journal, or that nobody does.
@@ -63,13 +66,12 @@ def status(
 
     Example: kernelpoint file status runs/
     """
-    console = Console(highlight=False)
     while True:
         lines = _all_lines(place)
-        if watch and console.is_terminal:
-            console.clear()
+        if watch and sys.stdout.isatty():
+            unfiltered(sys.stdout).write(CLEAR)
         for line in lines:
-            console.print(line, soft_wrap=True)
+            say(line)
         if not watch or not any(": running" in line for line in lines):
             return
         time.sleep(SECONDS)

@@ -14,7 +14,6 @@ from kernelpoint.files import open_output, open_output_bytes
 from kernelpoint.pages.numbers import number
 from kernelpoint.pages.page import macro
 
-WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TEX = {sign: f"\\{sign}" for sign in "_%&#${}"}
 _TEX |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
@@ -132,28 +131,6 @@ class Table:
         )
         begin = f"\\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}"
         return "\n".join([begin, "\\toprule", head, "\\midrule", *body, "\\bottomrule", "\\end{tabular}", ""])
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        """Render the table for a terminal, with its notes; a narrow terminal shows only the brief columns."""
-        from rich.box import SIMPLE_HEAD  # takes 0.1 s, and pages do without
-        from rich.table import Table as RichTable
-
-        wide = options.max_width >= WIDE_TERMINAL
-        places = [place for place, column in enumerate(self.columns) if wide or column.brief]
-        made = RichTable(title=self.title or None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        made.show_header = any(column.name for column in self.columns)
-        for place in places:
-            heading = self.columns[place].name
-            word = max(map(len, heading.split()), default=0)  # headings break between words only
-            made.add_column(heading, justify="right" if place else "left", overflow="fold", no_wrap=not place, min_width=word)
-        for depth, row in self.flat():
-            first, *rest = (self.texts(row)[place] for place in places)
-            made.add_row("  " * depth + first, *rest, style="dim" if row.weak else None)
-        made.caption, made.caption_justify = self.caption or None, "left"
-        yield made
-        yield from self.notes
-        if len(places) < len(self.columns):
-            yield "some columns are left out of this narrow terminal; the page has all"
 
 
 def facts(title: str, values: Iterable[tuple[str, str]]) -> Table:
