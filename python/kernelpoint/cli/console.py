@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kernelpoint.pages.tables import Table
 from kernelpoint.terminal import plain, unfiltered
+
+if TYPE_CHECKING:
+    from kernelpoint.pages.tables import Table
 
 WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
 USUAL = 120  # columns of text where the output is no terminal

@@ -167,14 +167,13 @@ def javascript() -> str | None:
     """
     try:
         installed = os.stat(str(distribution("vl-convert-python").locate_file("vl_convert")))
-    except (PackageNotFoundError, FileNotFoundError):
+        import vl_convert
+    except (PackageNotFoundError, FileNotFoundError, ModuleNotFoundError):
         return None
     key = key_of(installed.st_ino, installed.st_mtime_ns)
     with closing(ArtefactCache(cache_folder() / "charts")) as kept:
         (text,) = kept.get("vega", [key], bytes.decode)
         if text is None:
-            import vl_convert
-
             text = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # without a snippet: all of Vega
             kept.put("vega", {key: text.encode()})
     return re.sub("<(?=/?script|!--)", r"\\x3C", text, flags=re.IGNORECASE)
