@@ -113,7 +113,7 @@ def test_a_simulator_that_handles_damage_is_told_to_simulate(simulator):
 def test_a_trace_is_read_once_and_again_when_it_has_changed(simulator, monkeypatch):
     reads = []
     monkeypatch.setattr("kernelpoint.admission.simulable.scan_trace", reads.append)
-    traces = TraceIntegrity(are_needed=True)
+    traces = TraceIntegrity()
     simulator.path(0).write_text(WHOLE)
     assert [traces.problem(str(simulator.path(0))) for _ in range(3)] == [""] * 3 and len(reads) == 1
     simulator.path(0).write_text(WHOLE + "\n")

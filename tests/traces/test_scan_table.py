@@ -302,7 +302,7 @@ def test_footprints_plans_and_predictions_of_the_old_content_are_not_found(trace
 
 
 def test_a_trace_that_was_read_whole_is_read_again(trace):
-    whole = TraceIntegrity(are_needed=True)
+    whole = TraceIntegrity()
     assert whole.problem(str(trace)) == ""
     status = trace.stat()
     trace.write_text("x" * status.st_size)

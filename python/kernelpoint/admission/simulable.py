@@ -56,23 +56,17 @@ class TraceIntegrity:
     Reading takes 1 to 2 ns for each byte, simulation a thousand times as long. Traces are checked only for simulators that need
     it (flag KP_HOST_NEEDS_WHOLE_TRACES).
 
-    Args:
-        are_needed: False for a simulator that handles damaged traces itself.
-
     Example:
-        >>> TraceIntegrity(are_needed=True).problem("no-such.traceg")
+        >>> TraceIntegrity().problem("no-such.traceg")
         'no-such.traceg: cannot be opened: No such file or directory'
-        >>> TraceIntegrity(are_needed=False).problem("no-such.traceg")
-        ''
     """
 
-    def __init__(self, are_needed: bool) -> None:
-        self._are_needed = are_needed
+    def __init__(self) -> None:
         self._whole: dict[str, tuple[int, ...]] = {}  # size, inode and times of what was read
 
     def problem(self, path: str | None) -> str:
         """Reason why a trace cannot be simulated; empty text if none is known. `path` is the file of the trace."""
-        if not self._are_needed or not path:
+        if not path:
             return ""
         try:
             status = os.stat(path)

@@ -56,7 +56,7 @@ class Work:
 
 @dataclass
 class Report:
-    """Report of a worker on a chain (consecutive launches that one worker simulates).
+    """Report of a worker on a chain (session.orders.Chain).
 
     Attributes:
         outcomes: results of the launches; empty if the simulator ended, or could not start.
@@ -84,7 +84,7 @@ class Refused(Exception):
 
 
 def simulate(work: Work, chain: Chain) -> Report:
-    """Simulate a chain (consecutive launches that one worker simulates) in this worker process, and return the report."""
+    """Simulate a chain in this worker process, and return the report."""
     report = Report(node=socket.gethostname())
     try:
         outcomes = _simulator(work, report).simulate(chain)
@@ -205,9 +205,7 @@ def remove_folder(journal: str | Path) -> None:
 
 
 def read_all(folder: Path) -> ChainOutcomes:
-    """Results of all chains (consecutive launches that one worker simulates) that workers have stored completely in a
-    folder.
-    """
+    """Results of all chains that workers have stored completely in a folder."""
     stored: ChainOutcomes = {}
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(OSError), open_regular(path) as file:
@@ -219,8 +217,7 @@ def read_all(folder: Path) -> ChainOutcomes:
 
 
 def keep(folder: Path, chain: Chain, outcomes: Sequence[Outcome]) -> None:
-    """Append the results of a chain (consecutive launches that one worker simulates) to this worker's file. Failed chains are
-    not stored, so they are tried again.
+    """Append the results of a chain to this worker's file. Failed chains are not stored, so they are tried again.
 
     Raises:
         OSError: the file cannot be written.

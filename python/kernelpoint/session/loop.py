@@ -94,9 +94,9 @@ class Loop:
             yield from self._validate(validation)
         if not self.next_is_step():  # else it was said
             for unit, why in sorted(self.plan.broken.items()):
-                launch = sample.launch_of(unit)
+                process, index = sample.place(unit)
                 recorder.degrade(
-                    f"launch {launch.index} of process {launch.process} is ordered for certain and tried at most twice, "
+                    f"launch {index} of process {process} is ordered for certain and tried at most twice, "
                     f"because its trace cannot be read: {why}"
                 )
         while True:
@@ -183,9 +183,9 @@ class Loop:
         """Update the state of the run from a journal record of a decision, a result or a failure."""
         match record:
             case DecisionRecord():
-                self.orders.start(self.orders.launch(record.process, record.launch), record)
+                self.orders.start(record)
             case Outcome():
-                if failure := self.orders.apply(self.orders.launch(record.process, record.launch), record):
+                if failure := self.orders.apply(record):
                     self._recorder.degrade(failure)
                 elif record.is_result:
                     self._recorder.completed(self.sample.results, self.sample.open_count)
@@ -240,7 +240,7 @@ class Loop:
         """Subject of the sentence on launches that are left out: their places, or their number."""
         if len(units) > 5:
             return f"{len(units)} launches are"
-        return "launch " + ", ".join(str(self.sample.launch_of(unit).index) for unit in units) + " is"
+        return "launch " + ", ".join(str(self.sample.place(unit)[1]) for unit in units) + " is"
 
     # ---- steps ------------------------------------------------------------------------------------------
 
@@ -293,8 +293,7 @@ class Loop:
     def _leave_out(self, units: list[int]) -> bool:
         """Continue without launches that failed for good; False if the run must end because of them."""
         if can_go_on := self.sample.can_leave_out(units):
-            places = [self.sample.launch_of(unit).place for unit in units]
-            self.accept(LeftOutRecord(self.sample.pass_index, places))
+            self.accept(LeftOutRecord(self.sample.pass_index, list(map(self.sample.place, units))))
         return can_go_on
 
     def _simulate_everything(self, error: Exception) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,25 +25,6 @@ ENDED_SIMULATOR = "the simulator ended in it"
 FARTHEST = 1 << 20  # launches that an online run may name ahead of all others; every launch before them takes memory
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One launch: index of its simulator process, index in that process's list, and `unit`, its index among the launches of all
-    processes.
-
-    >>> Launch(process=1, index=3, unit=203).place
-    (1, 3)
-    """
-
-    process: int
-    index: int
-    unit: int
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Process and index of the launch."""
-        return self.process, self.index
-
-
 class Order(NamedTuple):
     """Order to simulate one launch: its process and index, the initial cache state, and the interval in cycles at which the
     simulator reports progress (0: never).
@@ -56,19 +36,38 @@ class Order(NamedTuple):
     interval: int = 0
 
 
-Chain = tuple[Order, ...]  # simulated one after the other in one simulator; the first begins with replayed state
+# Consecutive launches that one worker simulates, one after the other in one simulator; the first begins with replayed state.
+Chain = tuple[Order, ...]
 
 
 class Planned(NamedTuple):
-    """Chain (consecutive launches that one worker simulates), with its expected cost in any unit.
-
-    >>> alone = Planned((Order(process=0, launch=3, state=1),), cost=900.0)
-    >>> [order.launch for order in alone.chain]
-    [3]
-    """
+    """Chain of launches that will be ordered, with its expected cost in any unit."""
 
     chain: Chain
     cost: float
+
+
+class Answer(NamedTuple):
+    """Decision on a launch, as sent to the simulator.
+
+    Attributes:
+        action: code for simulate or skip.
+        pass_index: index of the pass (round of sampling).
+        interval: cycles between progress reports; 0: none.
+        state: code of the cache state in which the launch begins.
+        uncounted: 1 if the result is not part of the sample.
+        latency_counted: 1 if the constant cost of a launch in cycles is added to the result and not simulated.
+
+    >>> Answer(SIMULATE, pass_index=1, interval=200)
+    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency_counted=0)
+    """
+
+    action: int
+    pass_index: int
+    interval: int = 0
+    state: int = 0
+    uncounted: int = 0
+    latency_counted: int = 0
 
 
 def counters_of(
@@ -96,14 +95,12 @@ def counters_of(
 
 
 def check_counters(launch: int, counters: dict[str, float], expected: Sequence[str] | None, wanted: str) -> None:
-    """Check the counters of a launch's result, and raise an error if one is refused.
-
-    Values must be finite and not negative.
+    """Raise an error for counters of a launch's result that are negative or not finite, or have other names than expected.
 
     Args:
         launch: index of the launch, for the message.
         counters: values by name.
-        expected: names that every result must have, in any order; None: not known yet.
+        expected: names that every result must have, in this order; None: not known yet.
         wanted: counter, or ratio of two counters, that the results must contain.
 
     Raises:
@@ -122,29 +119,6 @@ def check_counters(launch: int, counters: dict[str, float], expected: Sequence[s
         raise HostError(f"counters of launch {launch}: got {names}; allowed: {tuple(expected)}")
     if not all(math.isfinite(value) and value >= 0 for value in values):
         raise HostError(f"counters of launch {launch}: got {values}; allowed: finite numbers from 0")
-
-
-class Answer(NamedTuple):
-    """Decision on a launch, as sent to the simulator.
-
-    Attributes:
-        action: code for simulate or skip.
-        pass_index: index of the pass (round of sampling).
-        interval: cycles between progress reports; 0: none.
-        state: code of the cache state in which the launch begins.
-        uncounted: 1 if the result is not part of the sample.
-        latency_counted: 1 if the constant cost of a launch in cycles is added to the result and not simulated.
-
-    >>> Answer(SIMULATE, pass_index=1, interval=200)
-    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency_counted=0)
-    """
-
-    action: int
-    pass_index: int
-    interval: int = 0
-    state: int = 0
-    uncounted: int = 0
-    latency_counted: int = 0
 
 
 class Calls:
@@ -180,15 +154,16 @@ class Calls:
 class Orders:
     """Launches that a run waits for. They are requested in program order, and each gets one result.
 
-    `decision`, `record` and `copy` make journal records, or refuse what is impossible, and change no state. `start` and `apply`
-    change the state from a record, so a run resumed from its journal reaches the same state. No method writes to the journal.
+    A `unit` is the index of a launch among the launches of all processes. `decision`, `record` and `copy` make journal records,
+    or refuse what is impossible, and change no state. `start` and `apply` change the state from a record, so a run resumed from
+    its journal reaches the same state. No method writes to the journal.
 
     Args:
         offsets: int64 [processes + 1], index of the first launch of each process among all launches.
         executes: True if the simulator reports every launch in program order, whether or not it is simulated.
 
     Attributes:
-        in_flight: launches that the simulator is simulating now, by index among all launches.
+        in_flight: units of the launches that the simulator is simulating now.
         open_count: number of launches without a result.
 
     >>> orders = Orders(np.array([0, 5]))
@@ -209,7 +184,7 @@ class Orders:
     # ---- the walk ---------------------------------------------------------------------------------------------------
 
     def begin(self, units: Iterable[int]) -> None:
-        """Replace the launches to wait for by `units`, their ascending indices. No earlier launch may be in simulation."""
+        """Replace the launches to wait for by `units`, which ascend. No earlier launch may be in simulation."""
         self._is_open[self._queue] = False
         self._queue = np.array(units, dtype=np.int64)
         self._is_open[self._queue] = True
@@ -221,7 +196,7 @@ class Orders:
         Returns:
             (OK, index); (PENDING, -1) if the remaining launches are being simulated; (DONE, -1) if every launch has its result.
         """
-        self.launch(process, max(after, 0))
+        self.unit(process, max(after, 0))
         if after != END_OF_LIST and (index := self._first_after(process, after, self._executes)) is not None:
             return OK, index
         if (index := self._first_after(process, BEFORE_FIRST)) is not None:
@@ -240,11 +215,11 @@ class Orders:
         return None
 
     def open(self) -> np.ndarray:
-        """Launches without a result: int64 array of ascending indices."""
+        """int64, ascending: units of the launches without a result."""
         return self._queue[self._is_open[self._queue]]
 
-    def launch(self, process: int, index: int) -> Launch:
-        """Look up a launch by its process and its index in the process's list.
+    def unit(self, process: int, index: int) -> int:
+        """Unit of a launch, from its process and its index in the process's list.
 
         Raises:
             HostError: the list has no such launch.
@@ -254,72 +229,71 @@ class Orders:
         first, end = int(self._offsets[process]), int(self._offsets[process + 1])
         if not 0 <= index < end - first:
             raise HostError(f"launch index of process {process}: got {index}; the list has {end - first} launches")
-        return Launch(process, index, first + index)
+        return first + index
 
-    def launch_of(self, unit: int) -> Launch:
-        """Look up a launch by its index among the launches of all processes."""
+    def place(self, unit: int) -> tuple[int, int]:
+        """Process of a launch, and its index in the process's list."""
         process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
-        return Launch(process, unit - int(self._offsets[process]), unit)
+        return process, unit - int(self._offsets[process])
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
-    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
+    def decision(self, unit: int, trace_path: str | None = None) -> DecisionRecord | None:
         """Journal record of the decision to simulate or skip a launch; None if the decision was made before, or needs no
         record.
         """
         return None
 
-    def start(self, launch: Launch, decision: DecisionRecord) -> None:
+    def start(self, decision: DecisionRecord) -> None:
         """Mark a launch as being simulated, unless the decision is to skip it."""
+        unit = self.unit(decision.process, decision.launch)
         if decision.action != "skip":
-            self.in_flight.add(launch.unit)
+            self.in_flight.add(unit)
 
-    def answer(self, launch: Launch) -> Answer:
-        """Answer to the simulator about a launch: simulate it if it is marked as started, else skip it. The simulator may ask
-        again.
-        """
-        if launch.unit not in self.in_flight:
+    def answer(self, unit: int) -> Answer:
+        """Answer to the simulator about a launch: simulate it if it is in flight, else skip it. The simulator may ask again."""
+        if unit not in self.in_flight:
             return Answer(SKIP, self.pass_index)
-        order = self.order(launch)
+        order = self.order(unit)
         return Answer(SIMULATE, self.pass_index, order.interval, order.state)
 
-    def order(self, launch: Launch) -> Order:
+    def order(self, unit: int) -> Order:
         """Order to simulate a launch, with the cache state in which it begins."""
-        return Order(launch.process, launch.index, REPLAYED)
+        raise NotImplementedError
 
-    def stops(self, launch: Launch, point: Sequence[int]) -> bool:
+    def stops(self, unit: int, point: Sequence[int]) -> bool:
         """True if a launch being simulated is to be stopped before its end.
 
         Args:
             point: progress of the launch: cycles, instructions, CTAs issued, CTAs completed, CTAs in its grid.
         """
-        self._require_in_flight(launch)
+        self.require_in_flight(unit)
         return False
 
-    def record(self, launch: Launch, outcome: Outcome) -> Outcome:
-        """Journal record of the result, or of the failure, of a launch that was simulated."""
-        self._require_in_flight(launch)
-        if not outcome.counters:
-            return Outcome(*launch.place, self.pass_index, reason=outcome.reason)
-        return self.result(launch, outcome.counters, outcome.stopped)
-
-    def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
-        """Journal record of a launch's result.
+    def record(self, unit: int, outcome: Outcome) -> Outcome:
+        """Journal record of the result, or of the failure, of a launch that was simulated.
 
         Raises:
-            HostError: a counter has a value or a name that is not allowed.
+            HostError: the launch is not being simulated, or a counter has a value or a name that is not allowed.
         """
+        self.require_in_flight(unit)
+        if not outcome.counters:
+            return Outcome(*self.place(unit), self.pass_index, reason=outcome.reason)
+        return self.result(unit, outcome.counters, outcome.stopped)
+
+    def result(self, unit: int, counters: dict[str, float], stopped: bool) -> Outcome:
+        """Journal record of a launch's result; see `record`."""
         raise NotImplementedError
 
-    def copy(self, launch: Launch) -> Outcome | None:
+    def copy(self, unit: int) -> Outcome | None:
         """Journal record of a result that is taken from an equal launch or from an earlier run; None if there is no such
         result.
         """
         return None
 
-    def apply(self, launch: Launch, record: Outcome) -> str:
+    def apply(self, record: Outcome) -> str:
         """Add the result or the failure of a launch. Returns a message about a failure, else empty text."""
-        raise not_in_flight(*launch.place)
+        raise not_in_flight(record.process, record.launch)
 
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Set the results of all launches that the run waits for from a table.
@@ -338,13 +312,13 @@ class Orders:
         """Launches without a result, in the order in which they will be requested, for workers that simulate them ahead."""
         return []
 
-    def _require_in_flight(self, launch: Launch) -> None:
+    def require_in_flight(self, unit: int) -> None:
         """Raise HostError for a launch that is not in flight."""
-        if launch.unit not in self.in_flight:
-            raise not_in_flight(launch.process, launch.index)
+        if unit not in self.in_flight:
+            raise not_in_flight(*self.place(unit))
 
     def close(self, unit: int) -> None:
-        """Remove a launch from those that the run waits for. `unit` is its index among the launches of all processes."""
+        """Remove a launch from those that the run waits for."""
         self.in_flight.discard(unit)
         self.open_count -= int(self._is_open[unit])
         self._is_open[unit] = False
@@ -368,7 +342,7 @@ class OnlinePass(Orders):
         self._ended: set[int] = set()
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        self.launch(process, max(after, 0))
+        self.unit(process, max(after, 0))
         count, index = self._counts[process], self._first_unseen(process, after + 1)
         if after != END_OF_LIST and (not count or index < count):
             return OK, index
@@ -383,7 +357,8 @@ class OnlinePass(Orders):
             index += 1
         return index
 
-    def launch(self, process: int, index: int) -> Launch:
+    def unit(self, process: int, index: int) -> int:
+        """Number of a launch, which orders the launches of all processes by their indices: how many there are is not known."""
         if not 0 <= process < len(self._counts):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
         count, reach = self._counts[process], self._reach[process]
@@ -394,18 +369,21 @@ class OnlinePass(Orders):
                 f"launch index of process {process}: got {index:,}; launches are numbered from 0 in program order, and "
                 f"{reach:,} have come so far; allowed: below {reach + FARTHEST:,}"
             )
-        return Launch(process, index, -1)
+        return index * len(self._counts) + process
 
-    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
+    def place(self, unit: int) -> tuple[int, int]:
+        return unit % len(self._counts), unit // len(self._counts)
+
+    def decision(self, unit: int, trace_path: str | None = None) -> DecisionRecord | None:
         """Decision to skip the launch; it records the path of the launch's trace."""
-        if launch.index in self._paths[launch.process]:
-            return None
-        return DecisionRecord(launch.process, launch.index, 0, "skip", trace=trace_path or "")
+        process, index = self.place(unit)
+        return None if index in self._paths[process] else DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
 
-    def start(self, launch: Launch, decision: DecisionRecord) -> None:
+    def start(self, decision: DecisionRecord) -> None:
         """Add a launch to the list of launches."""
-        self._paths[launch.process][launch.index] = decision.trace or ""
-        self._reach[launch.process] = max(self._reach[launch.process], launch.index + 1)
+        self.unit(decision.process, decision.launch)
+        self._paths[decision.process][decision.launch] = decision.trace or ""
+        self._reach[decision.process] = max(self._reach[decision.process], decision.launch + 1)
 
     def program(self, seed: int) -> Program:
         """Launches reported so far, as a program. A launch that the simulator never reported has no trace."""

@@ -21,7 +21,6 @@ from kernelpoint.session.orders import (
     ENDED_SIMULATOR,
     KEPT,
     REPLAYED,
-    Launch,
     Order,
     Orders,
     Planned,
@@ -75,7 +74,6 @@ class Sample(Orders):
         self.restarts: list[int] = []
         self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
         self._restores = setup.host.restores_state
-        self._counters = setup.host.counters  # of every result; None before the first one tells
         self._equal: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
         self.projected: set[int] = set()
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
@@ -150,15 +148,11 @@ class Sample(Orders):
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
-    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
-        """Journal record of the decision to simulate or skip a launch, with the reason; None if the launch is being
-        simulated.
-        """
-        unit = launch.unit
+    def decision(self, unit: int, trace_path: str | None = None) -> DecisionRecord | None:
         if unit in self.in_flight:
             return None
         is_open = bool(self._is_open[unit])
-        record = DecisionRecord(launch.process, launch.index, self.pass_index, "simulate" if is_open else "skip")
+        record = DecisionRecord(*self.place(unit), self.pass_index, "simulate" if is_open else "skip")
         record.stratum = stratum = int(self.strata[unit])
         if stratum < 0 and self.plan.first_phase is None:
             certain = self._design is self.plan.design and unit not in self.plan.broken
@@ -172,82 +166,75 @@ class Sample(Orders):
             record.x = self._expected[unit]
         return record
 
-    def start(self, launch: Launch, decision: DecisionRecord) -> None:
-        """Mark a launch as being simulated. For a resumed full run, the first launch is stored as the point where it
-        continued.
-        """
-        if decision.action == "skip":
-            return
-        self.in_flight.add(launch.unit)
-        if launch.process in self._restarting:
-            self._restarting.remove(launch.process)
-            self.restarts.append(launch.unit)
+    def start(self, decision: DecisionRecord) -> None:
+        super().start(decision)
+        if decision.action != "skip" and decision.process in self._restarting:  # here a resumed full run goes on
+            self._restarting.remove(decision.process)
+            self.restarts.append(self.unit(decision.process, decision.launch))
 
-    def order(self, launch: Launch) -> Order:
+    def order(self, unit: int) -> Order:
         """Order to simulate a launch: its initial cache state, and the interval of progress reports.
 
         In a full run the simulator's caches continue from launch to launch. In a sampled run every launch begins with restored
         caches.
         """
-        keeps = self._setup.is_full_run and self.pass_index == 0 and launch.unit not in self.restarts
+        keeps = self._setup.is_full_run and self.pass_index == 0 and unit not in self.restarts
         state = REPLAYED if self._restores and not keeps else KEPT
-        return Order(launch.process, launch.index, state, self.projections.interval)
+        return Order(*self.place(unit), state, self.projections.interval)
 
     def planned(self) -> list[Planned]:
-        """Launches without a result. Each may be simulated in any process."""
-        launches = [launch for launch in map(self.launch_of, self.open().tolist()) if self._copied(launch) is None]
-        costs = self.plan.expected_costs(np.array([launch.unit for launch in launches], dtype=np.int64)).tolist()
-        return [Planned((self.order(launch),), cost) for launch, cost in zip(launches, costs, strict=True)]
+        units = [unit for unit in self.open().tolist() if self._copied(unit) is None]
+        costs = self.plan.expected_costs(np.array(units, dtype=np.int64)).tolist()
+        return [Planned((self.order(unit),), cost) for unit, cost in zip(units, costs, strict=True)]
 
     def planned_first(self) -> list[Planned]:
         """Launches of the first pass (round of sampling), before that pass begins, for workers that simulate them ahead."""
         self.begin(self.engine.wanted())
         return self.planned()
 
-    def stops(self, launch: Launch, point: Sequence[int]) -> bool:
-        """True if the policy stops the launch at this point of its progress and projects its total."""
-        self._require_in_flight(launch)
-        return self.projections.stops(launch.unit, *point)
+    def stops(self, unit: int, point: Sequence[int]) -> bool:
+        return super().stops(unit, point) or self.projections.stops(unit, *point)
 
-    def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
+    def result(self, unit: int, counters: dict[str, float], stopped: bool) -> Outcome:
         """Journal record of a launch's result. The result is projected to the whole launch if it was stopped early."""
-        place = *launch.place, self.pass_index
-        check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
+        process, index = self.place(unit)
+        self._check(index, counters)
         if not stopped:
-            return Outcome(*place, counters)
-        if not self.projections.is_stopped(launch.unit):
-            raise HostError(f"the simulator stopped launch {launch.index} before its end, although it was to continue")
-        counters, projection = self.projections.project(launch.unit, counters)
-        check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
-        return Outcome(*place, counters, projection=projection)
+            return Outcome(process, index, self.pass_index, counters)
+        if not self.projections.is_stopped(unit):
+            raise HostError(f"the simulator stopped launch {index} before its end, although it was to continue")
+        counters, projection = self.projections.project(unit, counters)
+        self._check(index, counters)
+        return Outcome(process, index, self.pass_index, counters, projection=projection)
 
-    def copy(self, launch: Launch) -> Outcome | None:
-        """Journal record of a result taken from an earlier run, or from an equal launch of a deterministic simulator; None if
-        there is none.
-        """
-        counters = self._copied(launch)
-        return None if counters is None else Outcome(*launch.place, self.pass_index, dict(counters), copied=True)
+    def _check(self, index: int, counters: dict[str, float]) -> None:
+        expected = self._setup.host.counters or self.engine.counters  # of every result; empty before the first one
+        check_counters(index, counters, expected, self._setup.budget.counter)
 
-    def _copied(self, launch: Launch) -> dict[str, float] | None:
+    def copy(self, unit: int) -> Outcome | None:
+        counters = self._copied(unit)
+        return None if counters is None else Outcome(*self.place(unit), self.pass_index, dict(counters), copied=True)
+
+    def _copied(self, unit: int) -> dict[str, float] | None:
         """Counters for a launch without simulation: from an earlier run, or from an equal launch."""
         if self._setup.is_full_run:  # its launches begin with other state
             return None
-        earlier = self._setup.earlier.of_launch.get(launch.place)
-        return earlier or self._equal.get(self._key(launch.unit))
+        earlier = self._setup.earlier.of_launch.get(self.place(unit))
+        return earlier or self._equal.get(self._key(unit))
 
     def _key(self, unit: int) -> int:
         """Key that launches with equal results share; 0 if unknown."""
         program = self.plan.program
         return int(program.content[unit]) + 1 if program.is_deterministic and program.content is not None else 0
 
-    def apply(self, launch: Launch, record: Outcome) -> str:
+    def apply(self, record: Outcome) -> str:
         """Add the result of a launch to the sample, or count a failed attempt. Returns a message about a failure, else empty
         text.
         """
-        self._require_in_flight(launch)
+        self.require_in_flight(unit := self.unit(record.process, record.launch))
         if record.validation is not None:
-            raise HostError(f"launch {launch.index}: got a result of validation {record.validation}, expected the sample's")
-        self.close(unit := launch.unit)
+            raise HostError(f"launch {record.launch}: got a result of validation {record.validation}, expected the sample's")
+        self.close(unit)
         if self.projections.interval:
             self.projections.forget(unit)
         if not (counters := record.counters):
@@ -257,9 +244,8 @@ class Sample(Orders):
             if why.startswith(ENDED_SIMULATOR):
                 self.fatal.add(unit)
                 self.attempts[unit] = MAX_ATTEMPTS
-            return "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
+            return "" if was_stated else f"launch {record.launch} of process {record.process} could not be simulated: {why}"
         self.engine.record(unit, tuple(counters), tuple(counters.values()))
-        self._counters = self._counters or self.engine.counters
         self.has_result[unit] = True
         self.results += 1
         if record.projection is not None:
@@ -312,7 +298,7 @@ class Sample(Orders):
 
     def leave_out(self, launches: Sequence[tuple[int, int]]) -> None:
         """Continue without the results of some launches, given as (process, index). Later bounds are wider for it."""
-        units = [self.launch(*launch).unit for launch in launches]
+        units = [self.unit(*launch) for launch in launches]
         for unit in units:
             self.attempts.pop(unit, None)
             self.close(unit)

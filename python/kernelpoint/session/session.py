@@ -29,7 +29,6 @@ from kernelpoint.session.orders import (
     SKIP,
     Answer,
     Calls,
-    Launch,
     Order,
     Orders,
     Planned,
@@ -74,7 +73,7 @@ class Session(Calls):
         self.initial_states = InitialStates(setup.host, log, setup.config.replay.state == "empty", setup.plan)
         self.loop = Loop(setup, self.recorder, self.initial_states)
         self._run = self.loop.run()
-        self._whole_traces = TraceIntegrity(setup.host.needs_whole_traces)
+        self._whole_traces = TraceIntegrity() if setup.host.needs_whole_traces else None
         self._listed = ListedTraces(setup.host.list_paths)
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
@@ -100,18 +99,17 @@ class Session(Calls):
             index: index of the launch in the process's list.
             trace_path: path of the launch's trace, in a run whose launches are not known before.
         """
-        orders, launch = self._asked(process, index)
+        orders, unit = self._asked(process, index)
         if not trace_path and self.setup.plan is None:
             trace_path = self._listed.path(process, index)
-        if (decision := orders.decision(launch, trace_path)) is not None:
+        if (decision := orders.decision(unit, trace_path)) is not None:
             self.loop.accept(decision)
-        answer = orders.answer(launch)
-        if answer.action == SIMULATE:
+        answer = orders.answer(unit)
+        if answer.action == SIMULATE and self._whole_traces is not None:
             program = self.loop.plan.program
-            of_program = program.traces[launch.unit] if program.has_traces else ""
-            problem = self._whole_traces.problem(trace_path or of_program)
-            if problem:
-                self.loop.accept(orders.record(launch, Outcome(process, index, reason=problem)))
+            of_program = program.traces[unit] if program.has_traces else ""
+            if problem := self._whole_traces.problem(trace_path or of_program):
+                self.loop.accept(orders.record(unit, Outcome(process, index, reason=problem)))
                 answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
@@ -149,8 +147,8 @@ class Session(Calls):
             if status == DONE:
                 self._advance()  # every launch that was ordered has its outcome
                 index = END_OF_LIST
-            elif status == OK and (copy := orders.copy(launch := orders.launch(process, following))) is not None:
-                if (decision := orders.decision(launch)) is not None:
+            elif status == OK and (copy := orders.copy(unit := orders.unit(process, following))) is not None:
+                if (decision := orders.decision(unit)) is not None:
                     self.loop.accept(decision)
                 self.loop.accept(copy)  # a result that is known without simulating
                 index = following
@@ -195,24 +193,25 @@ class Session(Calls):
         Args:
             point: progress of the launch: cycles, instructions, CTAs issued, CTAs completed, CTAs in its grid.
         """
-        orders, launch = self._asked(process, index)
+        orders, unit = self._asked(process, index)
         try:
-            return int(orders.stops(launch, point))
+            return int(orders.stops(unit, point))
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
-            self.recorder.degrade(f"launch {launch.index} of process {process} is simulated to its end: {describe(error)}")
+            launch = orders.place(unit)[1]
+            self.recorder.degrade(f"launch {launch} of process {process} is simulated to its end: {describe(error)}")
             return 0
 
     def on_outcome(self, outcome: Outcome) -> None:
         """Write the result or the failure of a simulated launch to the journal, and add it to the sample."""
         for point in outcome.points or ():  # of a launch that another process stopped before its end
             self.on_progress(outcome.process, outcome.launch, *point)
-        orders, launch = self._asked(outcome.process, outcome.launch)
+        orders, unit = self._asked(outcome.process, outcome.launch)
         if counters := outcome.counters:
-            self.saved.end(launch.place, counters["cycles"], outcome.processor_seconds)
+            self.saved.end(orders.place(unit), counters["cycles"], outcome.processor_seconds)
             if latency := self.setup.host.launch_latency:
                 active = max(counters["cycles"] - latency, 0.0)
                 outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
-        self.loop.accept(orders.record(launch, outcome))
+        self.loop.accept(orders.record(unit, outcome))
 
     def finish(self) -> Summary:
         """End the run and return its summary. A run that ends inside a pass (round of sampling) states no estimate."""
@@ -253,14 +252,14 @@ class Session(Calls):
         """
         if self._statement is None:
             raise HostError("got a call for a launch's estimate before the run was finished; finish the run first")
-        return self._statement.launch(self.loop.sample.launch(process, self._index(process, index)).unit)
+        return self._statement.launch(self.loop.sample.unit(process, self._index(process, index)))
 
     def launch_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch; None if its trace was not read."""
         loop = self.loop
         if loop.orders is loop.online:
             return None
-        return loop.plan.name_of_unit(loop.sample.launch(process, self._index(process, index)).unit)
+        return loop.plan.name_of_unit(loop.sample.unit(process, self._index(process, index)))
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 
@@ -292,11 +291,11 @@ class Session(Calls):
     def _place(self, index: int) -> int:
         return index if self._selected is None else self._selected.place_of(index)
 
-    def _asked(self, process: int, place: int) -> tuple[Orders, Launch]:
-        """Look up the launch of a host's call, and the orders that it belongs to."""
+    def _asked(self, process: int, place: int) -> tuple[Orders, int]:
+        """Orders that the launch of a host's call belongs to, and its unit among them."""
         self._require_open()
         orders = self.loop.orders
-        return orders, orders.launch(process, self._index(process, place))
+        return orders, orders.unit(process, self._index(process, place))
 
     def _require_open(self) -> None:
         self.recorder.require_open()

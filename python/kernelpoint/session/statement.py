@@ -217,9 +217,7 @@ class Statement:
             replay_errors=self._stated(checked.errors),
             open_launch=None
             if slow is None
-            else OpenLaunchRecord(
-                *sample.launch_of(slow.unit).place, plan.name_of_unit(slow.unit), slow.times, slow.probability
-            ),
+            else OpenLaunchRecord(*sample.place(slow.unit), plan.name_of_unit(slow.unit), slow.times, slow.probability),
             degraded=list(degraded),
             findings=list(setup.findings),
         )

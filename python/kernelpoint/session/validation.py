@@ -48,7 +48,6 @@ from kernelpoint.session.orders import (
     REPLAYED,
     SIMULATE,
     Answer,
-    Launch,
     Order,
     Orders,
     Planned,
@@ -201,19 +200,19 @@ class Validation(Orders):
             self._position += 1
         self.begin([self._steps[self._position].launch] if self.remaining else [])
 
-    def order(self, launch: Launch) -> Order:
+    def order(self, unit: int) -> Order:
         """Order for the next launch of a chain. It continues with the caches of the launch before it; the first one begins with
         restored caches.
         """
-        return Order(0, launch.index, self._steps[self._position].state)
+        return Order(0, unit, self._steps[self._position].state)
 
-    def answer(self, launch: Launch) -> Answer:
+    def answer(self, unit: int) -> Answer:
         """Answer to the simulator: simulate the launch if it is the next of the chain, else skip it. The journal does not
         record it.
         """
-        if self._is_open[launch.unit]:
-            self.in_flight.add(launch.unit)
-        answer = super().answer(launch)
+        if self._is_open[unit]:
+            self.in_flight.add(unit)
+        answer = super().answer(unit)
         return answer._replace(uncounted=int(answer.action == SIMULATE))
 
     def planned(self) -> list[Planned]:
@@ -229,15 +228,14 @@ class Validation(Orders):
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
         return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
 
-    def result(self, launch: Launch, counters: dict[str, float], stopped: bool) -> Outcome:
-        """Journal record of the result of a launch in a chain."""
+    def result(self, unit: int, counters: dict[str, float], stopped: bool) -> Outcome:
         if stopped:
-            raise HostError(f"the simulator stopped launch {launch.index} before its end, although it was to continue")
+            raise HostError(f"the simulator stopped launch {unit} before its end, although it was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
-        check_counters(launch.index, counters, expected, self._setup.budget.counter)
+        check_counters(unit, counters, expected, self._setup.budget.counter)
         return self._result(counters)
 
-    def copy(self, launch: Launch) -> Outcome | None:
+    def copy(self, unit: int) -> Outcome | None:
         """Journal record of the launch's result in an earlier run, if that run simulated the whole chain; else None."""
         step = self._steps[self._position]
         results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
@@ -248,7 +246,7 @@ class Validation(Orders):
         state: Literal["kept", "replayed"] = "replayed" if step.state else "kept"
         return Outcome(0, step.launch, counters=counters, copied=copied, validation=step.chain, state=state)
 
-    def apply(self, launch: Launch, record: Outcome) -> str:
+    def apply(self, record: Outcome) -> str:
         """Store the result of a launch in a chain; after a failure the chain is given up. Then continue with the next
         launch.
         """

@@ -70,7 +70,7 @@ class Hello:
 
 
 def encode_chain(chain: Chain) -> str:
-    """Encode a chain (consecutive launches that one worker simulates) as one line of JSON.
+    """Encode a chain as one line of JSON.
 
     >>> encode_chain((Order(0, 7, 1),))
     '[[0,7,1,0]]'
@@ -81,14 +81,12 @@ def encode_chain(chain: Chain) -> str:
 
 
 def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
-    """Encode a chain (consecutive launches that one worker simulates) and its results as one line of JSON, without loss of
-    digits.
-    """
+    """Encode a chain and its results as one line of JSON, without loss of digits."""
     return json.dumps({"chain": chain, "outcomes": plain(outcomes)}, separators=(",", ":"))
 
 
 def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
-    """Decode a chain (consecutive launches that one worker simulates) and its results from one line of JSON.
+    """Decode a chain and its results from one line of JSON.
 
     Raises:
         ValueError: the line was not made by `encode_outcomes`.
@@ -125,7 +123,7 @@ class WorkerSession(Calls):
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
         self._initial_states = InitialStates(host, log, config.replay.state == "empty")
-        self._whole_traces = TraceIntegrity(host.needs_whole_traces)
+        self._whole_traces = TraceIntegrity() if host.needs_whole_traces else None
         self._listed = ListedTraces(host.list_paths)
         self._projections = Projections(load_policy(config.policy).projects(config))
         self._latency_counted = counts_latency(config)
@@ -161,7 +159,8 @@ class WorkerSession(Calls):
         if order is None or (order.process, order.launch) != (process, index):
             return Answer(SKIP, 0)
         self._begun, self._processor_begun, self._points = time.monotonic(), time.process_time(), []
-        if problem := self._whole_traces.problem(trace_path or self._listed.path(process, index)):
+        whole, path = self._whole_traces, trace_path or self._listed.path(process, index)
+        if whole is not None and (problem := whole.problem(path)):
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
         return Answer(SIMULATE, 0, order.interval, order.state, latency_counted=self._latency_counted)
