@@ -256,6 +256,9 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
+    except OSError as error:
+        error.filename = str(target) if error.filename == str(beside) else error.filename
+        raise
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)

@@ -112,7 +112,7 @@ def test_every_edit_changes_the_version_of_the_code(tmp_path, file):
         (["--policies", "simpoint"], "allowed: all"),
         (["--budgets", "0.05,2"], "between 0 and 1"),
         (["-w", "absent.csv"], "absent.csv cannot be read"),
-        (["-o", __file__], "cannot make the folder"),
+        (["-o", __file__], f"{__file__}: File exists; name another file or folder"),
     ],
 )
 def test_what_cannot_be_is_refused_with_one_message(truth_file, arguments, message):

@@ -84,7 +84,7 @@ def main() -> None:
         sys.exit(NOBODY_READS)
     except OSError as error:  # a name too long, a full disk
         _give_up_output()
-        sys.exit(f"{program}: {error.filename or 'output'}: {error.strerror or error}")
+        sys.exit(f"{program}: {error.filename or 'output'}: {error.strerror or error}; name another file or folder")
     except KeyboardInterrupt:
         _end_interrupted(program, name)
     except ImportError as error:

@@ -16,11 +16,11 @@ from kernelpoint.evaluation.evaluate import compare as compare_workload
 from kernelpoint.evaluation.page import LEGEND, overall, per_workload, scatter_of, tables, write_files
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.extras import require
+from kernelpoint.files import write_output
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.progress import WorkProgress
-from kernelpoint.report.page import write_page
 from kernelpoint.report.pairs import common, pair_page, pair_table
 
 WORKLOAD_HELP = "FILE with the full run's times or cycles of every launch, or KEY=VALUE,... as above. May be repeated."
@@ -88,10 +88,7 @@ def compare(
         load_policy(name)
     wanted = list(cells(names, _numbers(budgets), seeds, confidence, bound))
     if output is not None:
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"-o: cannot make the folder {str(output)!r}: {error.strerror}; name another folder") from None
+        output.mkdir(parents=True, exist_ok=True)
     workloads: list[Workload] = []
     for text in workload:
         loaded = load_workload(parse_request(text), communication, log)
@@ -147,5 +144,5 @@ def _show_runs(first: Path, second: Path, as_json: bool, page: Path | None) -> N
     for line in (common(result), *(f"note: {note}" for note in result.notes)):
         say(line)
     if page is not None:
-        write_page(pair_page(a, b, result), page)
+        write_output(page, pair_page(a, b, result))
         say(f"page: {page}")

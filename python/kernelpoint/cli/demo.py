@@ -19,7 +19,7 @@ from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import error, factor, number, percent, share
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.progress import duration
-from kernelpoint.report.page import html_page, write_page
+from kernelpoint.report.page import html_page
 from kernelpoint.report.result import FullRun, result_of
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
@@ -72,7 +72,7 @@ def demo(
     verdicts = f"Sampled run: {verdict(sampled.run.ended())}.\n{of_truth[0].upper()}{of_truth[1:]}."
     say(verdicts)
     page = output / "report.html"
-    write_page(html_page(result_of(sampled.run, full.run)), page)
+    write_output(page, html_page(result_of(sampled.run, full.run)))
     say(f"Pictures: {page}")
     say(NEXT)
     say("The embedded host is not validated against hardware: its cycles show the method, not a GPU.")

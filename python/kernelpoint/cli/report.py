@@ -110,8 +110,9 @@ def report(
         say(json_text({**loaded.content(), **truth}))
         return
 
+    from kernelpoint.files import write_output
     from kernelpoint.report.export import write_launches  # not for --json and --as, which need no charts
-    from kernelpoint.report.page import html_page, write_page
+    from kernelpoint.report.page import html_page
     from kernelpoint.report.paper import write_paper
     from kernelpoint.report.result import result_of
     from kernelpoint.report.tables import write_ranges
@@ -134,5 +135,5 @@ def report(
             say(f"{figures}: {', '.join(path.name for path in write_paper(result, figures))}")
         if output is not None or not wants_files:
             page = output or loaded.path.with_suffix(".html")
-            write_page(html_page(result), page)
+            write_output(page, html_page(result))
             say(f"page: {page}")

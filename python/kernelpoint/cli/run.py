@@ -64,13 +64,13 @@ def run(
     if not sweep:
         raise typer.Exit(run_all(command, path, opened, say))
     from kernelpoint.coordinator.sweep import run_sweep
-    from kernelpoint.report.page import write_page
+    from kernelpoint.files import write_output
     from kernelpoint.report.pairs import sweep_page, sweep_table
 
     rows = run_sweep(command, [*sweep, *more], path, opened, say)
     show(sweep_table(rows))
     if output is not None:
-        write_page(sweep_page(rows), output)
+        write_output(output, sweep_page(rows))
 
 
 def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:

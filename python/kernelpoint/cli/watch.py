@@ -7,13 +7,14 @@ from pathlib import Path
 
 from kernelpoint.cli.status import is_locked, status_of
 from kernelpoint.errors import KernelPointError
+from kernelpoint.files import write_output
 from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import half_width
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Table, rows_of
 from kernelpoint.progress import Log
 from kernelpoint.report.charts import passes_chart
-from kernelpoint.report.page import html_page, write_page
+from kernelpoint.report.page import html_page
 from kernelpoint.report.result import pass_ends, result_of
 
 SECONDS = 3  # between two pages
@@ -28,12 +29,12 @@ def follow(journal: Path, path: Path, say: Log) -> None:
         say: function that prints a line at the start and at the end.
 
     Raises:
-        ConfigError: the page cannot be written there.
+        OSError: the page cannot be written there.
     """
     say(f"page: {path}, written again every {SECONDS} s until the run has ended (Ctrl-C ends it)")
     while True:
         text, has_ended = page_so_far(journal)
-        write_page(text, path)
+        write_output(path, text)
         if has_ended:
             say(f"the run has ended: {path}")
             return

@@ -6,8 +6,6 @@ import shlex
 from datetime import datetime
 from pathlib import Path
 
-from kernelpoint.errors import ConfigError
-from kernelpoint.files import write_output
 from kernelpoint.journal import Run
 from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
 from kernelpoint.report.charts import charts
@@ -39,18 +37,6 @@ SECTIONS = {
 }
 
 USUAL_FOLDERS = ("traces", "NO_ARGS")  # named so for every workload by tracers and their scripts
-
-
-def write_page(page: str, path: Path) -> None:
-    """Write an HTML page to a file.
-
-    Raises:
-        ConfigError: the page cannot be written there.
-    """
-    try:
-        write_output(path, page)
-    except OSError as error:
-        raise ConfigError(f"--output: cannot write {path}: {error.strerror}; name a file in a folder that exists") from None
 
 
 def html_page(result: Result) -> str:

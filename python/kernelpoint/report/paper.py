@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
@@ -52,7 +51,7 @@ def write_paper(result: Result, folder: Path) -> list[Path]:
     `kernelpoint.bib`. Returns the files.
 
     Raises:
-        ConfigError: a file cannot be written.
+        OSError: a file cannot be written.
         SetupError: the extra `report` is not installed.
     """
     texts = {
@@ -60,13 +59,10 @@ def write_paper(result: Result, folder: Path) -> list[Path]:
         "sentence.txt": f"{sentence_of(result.run)}\n",
         "kernelpoint.bib": BIBTEX.format(version=result.run.header.kernelpoint),
     }
-    try:
-        figures = draw(charts(result, LETTERS), folder)
-        files = [folder / name for name, text in texts.items() if text]
-        for path in files:
-            write_output(path, texts[path.name])
-    except OSError as error:
-        raise ConfigError(f"--figures: cannot write into the folder {folder}: {error.strerror}; name another folder") from None
+    figures = draw(charts(result, LETTERS), folder)
+    files = [folder / name for name, text in texts.items() if text]
+    for path in files:
+        write_output(path, texts[path.name])
     return [*figures, *files]
 
 

@@ -112,8 +112,8 @@ def _cost(run: Run, s: SummaryRecord) -> str:
         text += f", {validations:,} once more to measure the replay error"
     if s.cycle_speedup and s.skipped:
         text += f"; {factor(s.cycle_speedup)} fewer cycles than the full run"
-    if s.one_per_stream_speedup:
-        text += f" (one launch per instruction sequence: {factor(s.one_per_stream_speedup)}, without a bound)"
+        if s.one_per_stream_speedup:
+            text += f" (one launch per instruction sequence: {factor(s.one_per_stream_speedup)}, without a bound)"
     return f"{text}."
 
 

@@ -29,7 +29,8 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
 
     Raises:
         TraceError: the source cannot be read.
-        ConfigError: the output cannot be written, or is the source.
+        ConfigError: the output is the source.
+        OSError: the output cannot be written.
 
     >>> import shutil
     >>> _ = shutil.copytree("traces", "graphs")
@@ -51,16 +52,13 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
             f"--output: got {output}; allowed: another list in {folder}, or a folder, which gets links to the traces"
         )
     path = output if is_beside else output / tracer.list_name
-    try:
-        if is_beside:
-            names = [os.path.relpath(trace, folder) for trace in listed.traces.distinct]
-        else:
-            names = _linked(listed.traces.distinct, tracer, folder, output)
-        entries = [names[file] for file in listed.traces.numbers[launches].tolist()]
-        before = _copies_before(listed.copies[0], listed.size)[launches]
-        _write(path, _lines(tracer.list_head, entries, before.tolist(), _copies(listed.copies[0])))
-    except OSError as error:
-        raise ConfigError(f"--output: cannot write {error.filename or output}: {error.strerror}") from None
+    if is_beside:
+        names = [os.path.relpath(trace, folder) for trace in listed.traces.distinct]
+    else:
+        names = _linked(listed.traces.distinct, tracer, folder, output)
+    entries = [names[file] for file in listed.traces.numbers[launches].tolist()]
+    before = _copies_before(listed.copies[0], listed.size)[launches]
+    _write(path, _lines(tracer.list_head, entries, before.tolist(), _copies(listed.copies[0])))
     return path
 
 
@@ -77,7 +75,8 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
 
     Raises:
         TraceError: a folder has no list, lists have different copies, or a launch was traced in two runs.
-        ConfigError: the lists belong to two simulators, or `output` cannot be written.
+        ConfigError: the lists belong to two simulators.
+        OSError: `output` cannot be written.
     """
     lists, (tracer, *_) = zip(*map(_list_of, folders), strict=True)
     if len({path.name for path in lists}) > 1:
@@ -98,11 +97,8 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
                 raise TraceError(f"{path}: {trace} has no launch number, or launch {number} is also in another list")
             launches[number] = trace, count
     ordered = [launches[number] for number in sorted(launches)]
-    try:
-        entries = _linked([trace for trace, _ in ordered], tracer, lists[0].parent, output)
-        _write(output / lists[0].name, _lines(tracer.list_head, entries, [count for _, count in ordered], copies[0]))
-    except OSError as error:
-        raise ConfigError(f"--output: cannot write {error.filename or output}: {error.strerror}; give a new folder") from None
+    entries = _linked([trace for trace, _ in ordered], tracer, lists[0].parent, output)
+    _write(output / lists[0].name, _lines(tracer.list_head, entries, [count for _, count in ordered], copies[0]))
     return len(ordered)
 
 

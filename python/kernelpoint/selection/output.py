@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint import files
-from kernelpoint.errors import ConfigError
 from kernelpoint.pages.numbers import percent
 from kernelpoint.program import Program
 from kernelpoint.progress import duration
@@ -50,7 +49,7 @@ def write_output(
         earlier: folder with joined traces that this selection adds launches to.
 
     Raises:
-        ConfigError: the folder cannot be made.
+        OSError: the folder cannot be made.
 
     >>> import numpy as np
     >>> from kernelpoint.estimation import Design
@@ -61,10 +60,7 @@ def write_output(
     >>> [file.name for file in files]
     ['selection.kpselect', 'kernel_range-1.txt', 'trace.sh']
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--output: cannot make the folder {folder}: {error.strerror}") from None
+    folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("kernel_range-*.txt"):
         old.unlink()
     selection.save(folder / NAME)
