@@ -32,9 +32,10 @@ def test_predictions_for_the_journal_of_a_full_run_are_those_that_a_run_there_wo
     assert "predicts with rtx (the host is itself the fast model" in printed
 
 
-def test_a_comparison_prints_a_table_and_writes_page_json_and_csv(truth_file, tmp_path):
+def test_a_comparison_prints_a_table_and_writes_page_json_and_csv_with_each_policy_and_budget_once(truth_file, tmp_path):
     out = tmp_path / "out"
-    arguments = ("--policies", "random,stem,gcl", "--budgets", "0.05", "--seeds", "2", "-o", out)
+    twice = ("--policies", "random,stem,gcl,random", "--budgets", "0.05,0.050")
+    arguments = (*twice, "--seeds", "2", "-o", out)
     printed = compare("-w", truth_file, *arguments)
     assert "stem *" in printed and "promised" in printed and "gcl: policy gcl needs the traces" in printed
     content = json.loads((out / "comparison.json").read_text())
@@ -112,22 +113,13 @@ def test_every_edit_changes_the_version_of_the_code(tmp_path, file):
         (["--policies", "simpoint"], "allowed: all"),
         (["--budgets", "0.05,2"], "between 0 and 1"),
         (["-w", "absent.csv"], "absent.csv cannot be read"),
+        (["-w", "TRUTH"], "give each another one"),
         (["-o", __file__], f"{__file__}: File exists; name another file or folder"),
     ],
 )
 def test_what_cannot_be_is_refused_with_one_message(truth_file, arguments, message):
-    assert message in refusal_of("compare", "-w", truth_file, *arguments)
-
-
-def test_a_policy_or_budget_named_twice_is_run_once(truth_file, tmp_path):
-    out = tmp_path / "out"
-    arguments = ("-w", truth_file, "-p", "random,random", "--budgets", "0.05,0.050", "--seeds", "2", "-o", out)
-    compare(*arguments)
-    assert [row["seed"] for row in csv.DictReader((out / "comparison.csv").open())] == ["0", "1"]
-
-
-def test_two_workloads_of_one_name_are_refused(truth_file):
-    assert "give each another one" in refusal_of("compare", "-w", truth_file, "-w", truth_file)
+    given = (truth_file if word == "TRUTH" else word for word in arguments)
+    assert message in refusal_of("compare", "-w", truth_file, *given)
 
 
 def test_methods_choose_under_one_configuration_and_are_judged_under_another(tmp_path):

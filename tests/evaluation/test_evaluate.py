@@ -33,12 +33,38 @@ def test_simulating_everything_has_no_error_and_no_speedup(truth_file):
     assert row.simulated == row.launches == 300 and row.held and row.half_width == 0
 
 
-def test_a_method_that_plans_from_the_truth_is_marked(truth_file, tmp_path):
-    other = tmp_path / "other.csv"
-    other.write_text(profile_text(seed=1))
-    assert row_of(load(str(truth_file)), "stem").from_truth
-    assert not row_of(load(f"truth={truth_file},profile={other}"), "stem").from_truth
-    assert not row_of(load(str(truth_file)), "random").from_truth
+@pytest.fixture
+def other(tmp_path):
+    """Times of another run of the same program."""
+    (path := tmp_path / "other.csv").write_text(profile_text(seed=1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("profile", "marked"),
+    [
+        (None, {"stem": True, "random": False, "kernelpoint": False}),
+        ("other.csv", {"stem": False}),
+        ("truth", {"stem": True, "random": False, "kernelpoint": True}),
+    ],
+)
+def test_a_method_that_plans_from_the_times_that_judge_it_is_marked(truth_file, other, profile, marked):
+    key = {None: "", "other.csv": f",profile={other}"}.get(profile, f",profile={profile}")
+    workload = load(f"truth={truth_file}{key}")
+    assert {policy: row_of(workload, policy).from_truth for policy in marked} == marked
+
+
+@pytest.mark.parametrize(
+    ("policy", "names"),
+    [
+        ("pka", "profile of Nsight Compute"),
+        ("sieve", "counter such as smsp__inst_executed.sum"),
+        ("gcl", "needs the traces"),
+    ],
+)
+def test_what_a_policy_lacks_is_a_reason_and_no_failure(truth_file, policy, names):
+    row = row_of(load(str(truth_file)), policy)
+    assert names in row.reason and np.isnan(row.error)
 
 
 def test_a_policy_that_can_do_without_times_never_sees_those_of_the_truth(truth_file):
@@ -66,9 +92,7 @@ def test_a_policy_that_plans_from_counters_never_sees_the_total_it_is_judged_on(
     assert not row.from_truth and row.error == pytest.approx(0) and row.simulated == 4
 
 
-def test_the_number_of_principal_kernels_is_chosen_on_another_run_where_there_is_one(truth_file, tmp_path):
-    other = tmp_path / "other.csv"
-    other.write_text(profile_text(seed=1))
+def test_the_number_of_principal_kernels_is_chosen_on_another_run_where_there_is_one(truth_file, other):
     seen, marked = Inputs(load(f"truth={truth_file},profile={other}"), lambda line: None)._profile(load_policy("pka"))
     assert not marked and np.isfinite(seen.duration).all()
 
@@ -125,18 +149,6 @@ def test_a_latency_that_is_not_below_the_shortest_launch_is_refused(truth_file, 
         load(f"truth={truth_file},latency={latency}")
 
 
-@pytest.mark.parametrize(
-    ("policy", "names"), [("pka", "profile of Nsight Compute"), ("sieve", "counter such as smsp__inst_executed.sum")]
-)
-def test_a_policy_that_lacks_its_counters_says_where_they_come_from(truth_file, policy, names):
-    assert names in row_of(load(str(truth_file)), policy).reason
-
-
-def test_what_a_policy_lacks_is_a_reason_and_no_failure(truth_file):
-    row = row_of(load(str(truth_file)), "gcl")
-    assert "needs the traces" in row.reason and np.isnan(row.error)
-
-
 def test_equal_seeds_give_equal_rows_and_others_differ(truth_file):
     workload = load(str(truth_file))
     estimates = [row_of(workload, "random", 0.05, seed).estimate for seed in (0, 0, 1)]
@@ -170,12 +182,6 @@ def test_a_profile_of_another_workload_is_refused(truth_file, tmp_path):
     other.write_text(profile_text(count=40).replace(",k", ",other"))
     with pytest.raises(ProfileError, match="seems to be of another workload"):
         load(f"truth={truth_file},profile={other}")
-
-
-def test_methods_that_can_use_the_times_of_the_truth_get_them_only_on_demand_and_are_marked(truth_file, tmp_path):
-    asked = load(f"truth={truth_file},profile=truth")
-    assert row_of(asked, "kernelpoint").from_truth and row_of(asked, "stem").from_truth
-    assert not row_of(asked, "random").from_truth and not row_of(load(str(truth_file)), "kernelpoint").from_truth
 
 
 def test_the_truth_under_another_name_is_recognised(truth_file, tmp_path):

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, kinds
+from kernelpoint.config import Section, check_section
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
 from kernelpoint.fast_model import MODEL_VERSION, Configuration, configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
@@ -211,11 +213,9 @@ def _other_profile(request: Request, truth: Program, program: Program, communica
 
 HOST = "host:"  # begins a profile that the embedded host makes
 MODEL = "model"  # the profile that the fast model makes
-KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "latency", "accept")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Section, strict=False):
     """Description of a workload, parsed from the command line.
 
     Attributes:
@@ -238,8 +238,8 @@ class Request:
         accept: kinds of defects that do not refuse the workload, separated by `+`.
     """
 
-    name: str
     truth: str | None = None
+    name: str = ""
     traces: str | None = None
     profile: str | None = None
     host: str | None = None
@@ -258,29 +258,15 @@ def parse_request(text: str) -> Request:
     >>> parse_request("v100.csv").name, parse_request("truth=a.csv,name=b,traces=k.g").traces
     ('v100', 'k.g')
     """
-    if "=" not in text:
-        return Request(name=_name_of(text), truth=text)
-    fields: dict[str, str] = {}
-    for part in text.split(","):
-        key, _, value = part.partition("=")
-        if key not in KEYS or not value:
-            raise ConfigError(f"--workload: got {part!r}; allowed: a file, or key=value with keys {', '.join(KEYS)}")
-        fields[key] = value
-    if "truth" not in fields and not ("host" in fields and "traces" in fields):
+    fields: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",")) if "=" in text else {"truth": text}
+    fields["accept"] = tuple(filter(None, fields.get("accept", "").split("+")))
+    request = check_section(Request, {key: value for key, value in fields.items() if value}, "--workload")
+    check_kinds(request.accept, kinds(), f"--workload {text}: accept")
+    if request.truth is None and None in (request.host, request.traces):
         raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
-    from_traces = fields.get("profile", "").startswith(HOST) or fields.get("profile") == MODEL
-    if from_traces and "traces" not in fields:
+    if request.traces is None and (request.profile == MODEL or str(request.profile).startswith(HOST)):
         raise ConfigError(f"--workload {text}: profile={HOST}NAME and profile={MODEL} need traces=LIST")
-    try:
-        device = int(fields["device"]) if "device" in fields else None
-        latency = float(fields.get("latency", 0.0))
-    except ValueError:
-        raise ConfigError(f"--workload {text}: device and latency must be numbers") from None
-    name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
-    texts = {key: fields[key] for key in ("truth", "traces", "profile", "host", "fast_model") if key in fields}
-    accept = tuple(filter(None, fields.get("accept", "").split("+")))
-    check_kinds(accept, kinds(), f"--workload {text}: accept")
-    return Request(name=name, device=device, latency=latency, accept=accept, **texts)
+    return request.model_copy(update={"name": request.name or _name_of(str(request.truth or request.traces))})
 
 
 def _name_of(path: str) -> str:
