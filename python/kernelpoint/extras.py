@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,37 +40,6 @@ def extra_of(distribution: str) -> str | None:
     return min(extras, default=None)
 
 
-def missing_package(purpose: str, module: str) -> SetupError | None:
-    """Error for a Python module that is not installed; None if no dependency of KernelPoint contains it.
-
-    Args:
-        purpose: task that needs the module, for the message.
-    """
-    root = module.split(".")[0]
-    distribution = DISTRIBUTIONS.get(root, root.replace("_", "-")).lower()
-    extra = extra_of(distribution)
-    if extra is None:
-        return None
-    place = f", in KernelPoint's folder: pip install '.[{extra}]'" if extra else f"; pip install {distribution}"
-    return SetupError(f"{purpose}: the package {distribution} is not installed{place}")
-
-
-def require(purpose: str, *modules: str) -> None:
-    """Raise an error if modules are not installed, before any work starts.
-
-    Args:
-        purpose: task that needs the modules, for the message.
-
-    Raises:
-        SetupError: a module is missing; the message names the extra (optional group of dependencies) that installs it.
-
-    >>> require("figures", "numpy")
-    """
-    for module in modules:
-        if importlib.util.find_spec(module) is None and (missing := missing_package(purpose, module)):
-            raise missing
-
-
 @contextmanager
 def needs_extra(purpose: str) -> Iterator[None]:
     """Context manager that turns the error of a missing module into a message on how to install it.
@@ -81,11 +49,16 @@ def needs_extra(purpose: str) -> Iterator[None]:
 
     Raises:
         SetupError: a module of a dependency of KernelPoint is not installed.
+
+    >>> with needs_extra("figures"):
+    ...     import numpy
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        missing = missing_package(purpose, error.name or "")
-        if missing is None:
+        module = (error.name or "").split(".")[0]
+        distribution = DISTRIBUTIONS.get(module, module.replace("_", "-")).lower()
+        if (extra := extra_of(distribution)) is None:
             raise
-        raise missing from None
+        place = f", in KernelPoint's folder: pip install '.[{extra}]'" if extra else f"; pip install {distribution}"
+        raise SetupError(f"{purpose}: the package {distribution} is not installed{place}") from None

@@ -12,7 +12,8 @@ pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not install
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
 from kernelpoint.coordinator import dask_pool
-from kernelpoint.extras import missing_package
+from kernelpoint.errors import SetupError
+from kernelpoint.extras import needs_extra
 
 COMMON = "cores: 2, memory: 3GB, processes: 2, interface: lo, job-script-prologue: [source env.sh]"
 # Options of a system's own, and lines that its job script then has.
@@ -122,5 +123,5 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
 
 def test_every_module_that_a_run_on_many_processes_needs_is_said_to_come_with_its_extra():
     for module in ("dask", "distributed", "dask_jobqueue", "cryptography"):
-        missing = missing_package("kernelpoint run", module)
-        assert missing is not None and ".[cluster]" in str(missing), module
+        with pytest.raises(SetupError, match=r"\.\[cluster\]"), needs_extra("kernelpoint run"):
+            raise ModuleNotFoundError(name=module)

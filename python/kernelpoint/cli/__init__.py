@@ -58,7 +58,7 @@ CLOSING = "First try: kernelpoint demo\nCompletion in your shell: kernelpoint --
 def main() -> None:
     """Entry point of the command `kernelpoint`. An error of the user gives one message and a non-zero exit code."""
     from kernelpoint.errors import KernelPointError
-    from kernelpoint.extras import missing_package
+    from kernelpoint.extras import needs_extra
 
     _settle_streams()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin, and a plan's matrices are small
@@ -68,17 +68,13 @@ def main() -> None:
     program = f"kernelpoint {name[:60]}".rstrip()
     try:
         try:
-            _run(name, arguments)
+            with needs_extra("this command"):
+                _run(name, arguments)
         finally:
             sys.stdout.flush()
     except KernelPointError as error:
         sys.stderr.write(f"{program}: {error}\n")
         sys.exit(error.exit_code)
-    except ModuleNotFoundError as error:
-        missing = missing_package("this command", error.name or "")
-        if missing is None:
-            raise
-        sys.exit(f"{program}: {missing}")
     except BrokenPipeError:
         _give_up_output()
         sys.exit(NOBODY_READS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from kernelpoint.evaluation.evaluate import ResultsFile, Row, cells
 from kernelpoint.evaluation.evaluate import compare as compare_workload
 from kernelpoint.evaluation.page import LEGEND, overall, per_workload, scatter_of, tables, write_files
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
-from kernelpoint.extras import require
+from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
@@ -82,7 +83,8 @@ def compare(
     if not workload:
         raise ConfigError("got nothing to compare; give the journals of two runs, or --workload")
     if figures is not None:
-        require("--figures", "vl_convert")
+        with needs_extra("--figures"):
+            import_module("vl_convert")  # before hours of work
     names = POLICIES.names() if policies == "all" else list(dict.fromkeys(name.strip() for name in policies.split(",")))
     for name in names:
         load_policy(name)

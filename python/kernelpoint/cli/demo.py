@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -39,14 +38,6 @@ Your own simulator: {Path(sys.executable).parent}/kernelpoint patch accelsim CHE
 """
 
 
-@dataclass(frozen=True)
-class Timed:
-    """A finished run, and its wall time in seconds."""
-
-    run: Run
-    seconds: float
-
-
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for traces, journals and the report.")] = Path(
         "out/demo"
@@ -63,16 +54,16 @@ def demo(
     output.mkdir(parents=True, exist_ok=True)
     traces = _traces(output, launches)
     say("2. The full run: every launch is simulated.")
-    full = _simulate(output, traces, gpu, "all", budget)
+    full, full_seconds = _simulate(output, traces, gpu, "all", budget)
     plan_seconds = _plan(output, traces, policy, budget, gpu)
     say("4. The sampled run: the same command with another policy.")
-    sampled = _simulate(output, traces, gpu, policy, budget)
-    show(_table(full, sampled, plan_seconds))
-    of_truth = FullRun.beside(sampled.run, full.run).sentence()
-    verdicts = f"Sampled run: {verdict(sampled.run.ended())}.\n{of_truth[0].upper()}{of_truth[1:]}."
-    say(verdicts)
+    sampled, seconds = _simulate(output, traces, gpu, policy, budget)
+    truth = FullRun.beside(sampled, full)
+    show(_table(full, sampled, truth, full_seconds, seconds, plan_seconds))
+    of_truth = truth.sentence()
+    say(f"Sampled run: {verdict(sampled.ended())}.\n{of_truth[0].upper()}{of_truth[1:]}.")
     page = output / "report.html"
-    write_output(page, html_page(result_of(sampled.run, full.run)))
+    write_output(page, html_page(result_of(sampled, full)))
     say(f"Pictures: {page}")
     say(NEXT)
     say("The embedded host is not validated against hardware: its cycles show the method, not a GPU.")
@@ -110,7 +101,8 @@ def _configuration(output: Path, policy: str, budget: float) -> Path:
     return path
 
 
-def _simulate(output: Path, traces: Path, gpu: str, policy: str, budget: float) -> Timed:
+def _simulate(output: Path, traces: Path, gpu: str, policy: str, budget: float) -> tuple[Run, float]:
+    """Simulate the demo's workload; returns the run, and its wall time in seconds."""
     config = _configuration(output, policy, budget)
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     started = time.monotonic()
@@ -126,20 +118,18 @@ def _simulate(output: Path, traces: Path, gpu: str, policy: str, budget: float) 
     seconds = time.monotonic() - started
     if process.returncode:
         raise HostError(f"the simulation with policy {policy} ended with exit code {process.returncode}; its output: {log}")
-    return Timed(load_run(output / f"{policy}.kpjournal"), seconds)
+    return load_run(output / f"{policy}.kpjournal"), seconds
 
 
-def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
-    f, s = full.run.ended(), sampled.run.ended()
+def _table(full: Run, sampled: Run, truth: FullRun, full_seconds: float, seconds: float, plan_seconds: float) -> Table:
+    f, s, with_plan = full.ended(), sampled.ended(), seconds + plan_seconds
     if s.estimate is None or f.estimate is None or s.cycle_speedup is None:
         raise JournalError(
-            f"{sampled.run.path}: the demonstration failed: this run or the full run ended without an estimate; see the logs "
+            f"{sampled.path}: the demonstration failed: this run or the full run ended without an estimate; see the logs "
             "beside this file"
         )
-    truth = FullRun.beside(sampled.run, full.run)
     name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
     bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"
-    with_plan = sampled.seconds + plan_seconds
     rows = [
         ("launches", number(f.launches), number(s.launches)),
         ("simulated", number(f.simulated), number(s.simulated)),
@@ -150,10 +140,10 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
         (name, "exact", bound),
         ("cycle speedup", "1.0x", factor(s.cycle_speedup)),
         ("one launch per sequence, no bound", "", factor(s.one_per_stream_speedup)),
-        ("wall time, planning included", duration(full.seconds), duration(with_plan)),
-        ("  wall speedup", "1.0x", factor(full.seconds / with_plan)),
-        ("wall time, plan in the cache", duration(full.seconds), duration(sampled.seconds)),
-        ("  wall speedup", "1.0x", factor(full.seconds / sampled.seconds)),
+        ("wall time, planning included", duration(full_seconds), duration(with_plan)),
+        ("  wall speedup", "1.0x", factor(full_seconds / with_plan)),
+        ("wall time, plan in the cache", duration(full_seconds), duration(seconds)),
+        ("  wall speedup", "1.0x", factor(full_seconds / seconds)),
     ]
-    columns = (Column("", str), Column("full", str), Column(f"sampled ({sampled.run.policy})", str))
+    columns = (Column("", str), Column("full", str), Column(f"sampled ({sampled.policy})", str))
     return Table(columns, [Row(row) for row in rows], "The same workload, simulated in full and sampled")

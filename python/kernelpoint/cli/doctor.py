@@ -19,6 +19,7 @@ import typer
 import kernelpoint
 from kernelpoint.cli.console import say
 from kernelpoint.errors import SetupError
+from kernelpoint.extras import extra_of
 from kernelpoint.patching.description import kept_at
 
 PACKAGE = Path(kernelpoint.__file__).resolve().parent
@@ -26,7 +27,7 @@ PLUGIN = PACKAGE / "lib" / "libkernelpoint.so"
 EMBEDDING = PACKAGE / "lib" / "libkernelpoint_embedding.so"
 PROBE = PACKAGE / "bin" / "kernelpoint-probe"
 DISTRIBUTIONS = ("numpy", "scikit-learn", "pydantic", "safetensors")
-EXTRAS = {"torch": "train", "torch-geometric": "train", "vl-convert-python": "report"}  # distribution: what brings it
+OPTIONAL = ("torch", "torch-geometric", "vl-convert-python")  # running does not need them
 BUILD = "build it with `make build`, or reinstall kernelpoint"
 PATIENCE_SECONDS = 120
 
@@ -78,8 +79,7 @@ def findings() -> Iterator[Finding]:
     """Iterator over checks of the installation. Loading the plugin is the slowest check and comes last."""
     yield Finding("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
     yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
-    for name, extra in {**dict.fromkeys(DISTRIBUTIONS, ""), **EXTRAS}.items():
-        yield _distribution(name, extra)
+    yield from map(_distribution, (*DISTRIBUTIONS, *OPTIONAL))
     for variable in ("KERNELPOINT_PLUGIN", "KERNELPOINT_PYTHON"):
         if value := os.environ.get(variable):
             yield Finding(variable, value)
@@ -124,16 +124,14 @@ def _written_schema() -> Path:
     return path
 
 
-def _distribution(name: str, extra: str = "") -> Finding:
-    """An installed package; `extra`: what brings one that a run does without."""
+def _distribution(name: str) -> Finding:
+    """An installed package, or a missing one with what brings it."""
     try:
         return Finding(name, importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
-        if extra:
-            return Finding(
-                name,
-                f"not installed; running does not need it; pip install '.[{extra}]' in KernelPoint's folder brings it",
-            )
+        if name in OPTIONAL:
+            brought = f"pip install '.[{extra_of(name)}]' in KernelPoint's folder brings it"
+            return Finding(name, f"not installed; running does not need it; {brought}")
         return Finding(name, "missing", f"{name} is not installed: pip install {name}")
 
 

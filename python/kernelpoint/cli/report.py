@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -73,14 +74,15 @@ def report(
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
     from kernelpoint.cli.console import log, say, show  # not for --help
-    from kernelpoint.extras import require
+    from kernelpoint.extras import needs_extra
     from kernelpoint.journal import load_run
     from kernelpoint.pages.numbers import json_text
     from kernelpoint.progress import elapsed_time
     from kernelpoint.report.export import EXPORTS, Options
 
     if figures is not None:
-        require("--figures", "vl_convert")
+        with needs_extra("--figures"):
+            import_module("vl_convert")
         if figures.exists() and not figures.is_dir():
             raise ConfigError(f"--figures: got {figures}, a file; allowed: a folder, which is made if it is missing")
     journals = [run] if run else sorted(Path().glob("*.kpjournal"))

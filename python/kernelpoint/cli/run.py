@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from kernelpoint.cli.console import say, show
 from kernelpoint.errors import ConfigError
-from kernelpoint.extras import require
+from kernelpoint.extras import needs_extra
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.simulations import DaskPool
@@ -44,7 +45,8 @@ def run(
 
     Example: kernelpoint run -c kernelpoint.yaml --workers 16 -- accel-sim.out -trace kernelslist.g -config gpgpusim.config
     """
-    require("Dask", "distributed")
+    with needs_extra("Dask"):
+        import_module("distributed")
     from kernelpoint.coordinator.run import run as run_all
 
     more, command = _split(command, sys.argv)
