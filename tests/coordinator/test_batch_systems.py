@@ -6,13 +6,12 @@ import threading
 import pytest
 
 from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, batch_cluster, close, made_cluster
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, SetupError
 
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
 from kernelpoint.coordinator import dask_pool
-from kernelpoint.errors import SetupError
 from kernelpoint.extras import needs_extra
 
 COMMON = "cores: 2, memory: 3GB, processes: 2, interface: lo, job-script-prologue: [source env.sh]"
