@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 import kernelpoint
 
@@ -267,7 +267,7 @@ def test_blocks_of_skipped_launches_do_not_carry_what_a_stopped_launch_had_left_
 def test_a_broken_trace_is_not_opened_and_the_run_goes_on(simulator, tmp_path, damage, reason):
     whole = small_trace(cta(["0000 ffffffff 0 MOV 0 0"]))
     for launch in LAUNCHES:
-        (tmp_path / f"kernel-{launch}.traceg").write_text(whole)
+        (tmp_path / f"kernel-{launch}.traceg").write_text(numbered(whole, f"kernel-{launch}"))
     (tmp_path / "kernelslist.g").write_text("".join(f"kernel-{launch}.traceg\n" for launch in LAUNCHES))
     script = f"version: 1\npolicy: random\nerror_budget.relative_error: 0.001\njournal: {tmp_path}/run.kpjournal\n"
     (tmp_path / "kernel-3.traceg").write_text(damage(whole))

@@ -8,7 +8,7 @@ import random
 import pytest
 import typer
 from profiler_files import CENSUS_HEAD, write_nsys_tables
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 from kernelpoint.cli.check import check
 from kernelpoint.profiles import read_profile
@@ -149,7 +149,7 @@ def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraph
 
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-LISTED = {f"kernel-{n}.traceg": SOUND for n in range(1, 5)}
+LISTED = {f"kernel-{n}.traceg": numbered(SOUND, f"kernel-{n}") for n in range(1, 5)}
 LINES = "".join(f"{name}\n" for name in LISTED)
 
 

@@ -4,7 +4,7 @@ import gzip
 import lzma
 
 import pytest
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 from kernelpoint.admission import Effect, ListFiles, findings_of
 from kernelpoint.errors import TraceError
@@ -29,7 +29,7 @@ def sound(**fields):
 def folder_of(tmp_path, traces, list_text=None, names=None):
     names = names or [f"kernel-{n}.traceg" for n in range(1, len(traces) + 1)]
     for name, text in zip(names, traces, strict=True):
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(numbered(text, name))
     if list_text is not None:
         (tmp_path / "kernelslist.g").write_text(list_text)
     return tmp_path
@@ -202,14 +202,46 @@ def test_an_absolute_name_never_leads_out_of_the_lists_folder(tmp_path):
         assert "root:" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("others", "outcome"), [(2, Effect.REFUSES), (150, Effect.NAMED)])
+@pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
+def test_a_trace_that_was_copied_over_another_is_found_and_its_share_refuses(tmp_path, others, outcome, ending):
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[ending]
+    copy = pack(numbered(sound(), "kernel-3").encode())
+    folder = folder_of(tmp_path, [sound()] * others)
+    for number in (3, 7):
+        (folder / f"kernel-{number}.traceg{ending}").unlink(missing_ok=True)
+        (folder / f"kernel-{number}.traceg").unlink(missing_ok=True)
+        (folder / f"kernel-{number}.traceg{ending}").write_bytes(copy)
+    case, size = by_kind(folder)["copied-trace"], max(others, 4)
+    assert case.outcome is outcome and case.what.startswith(f"1 of {size} launches")
+    assert case.launches == case.time == pytest.approx(1 / size)
+    assert case.place == f"{folder}/kernel-7.traceg{ending}, from {folder}/kernel-3.traceg{ending}"
+    assert by_kind(folder)["copied-trace"] == case  # from the cache
+
+
+RENUMBERED = {"a trace of another content": "FADD", "a link, which repeats a launch": None}
+
+
+@pytest.mark.parametrize("opcode", RENUMBERED.values(), ids=RENUMBERED)
+def test_a_number_alone_does_not_make_a_copy(tmp_path, opcode):
+    folder = folder_of(tmp_path, [sound()] * 3)
+    (other := folder / "kernel-3.traceg").unlink()
+    if opcode is None:
+        other.symlink_to("kernel-2.traceg")
+    else:
+        other.write_text(numbered(sound().replace("IADD3", opcode), "kernel-2"))
+    assert "copied-trace" not in by_kind(folder)
+
+
 @pytest.mark.parametrize("members", [1, 3])
 def test_gzip_traces_are_read_like_plain_ones(tmp_path, members):
-    text = sound().encode()
+    text = sound(**{"kernel id": "2"}).encode()
     plain, packed = tmp_path / "kernel-1.traceg", tmp_path / "kernel-2.traceg.gz"
-    plain.write_bytes(text)
+    plain.write_text(sound())
     size = len(text) // members + 1
     packed.write_bytes(b"".join(gzip.compress(text[at : at + size]) for at in range(0, len(text), size)))
-    assert fields_of(scan_trace(plain)) == fields_of(scan_trace(packed))
+    assert scan_trace(plain).stream == scan_trace(packed).stream
+    assert fields_of(scan_trace(plain).work) == fields_of(scan_trace(packed).work)
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\nkernel-2.traceg.gz\n")
     assert set(by_kind(tmp_path)) == {"container"}
 

@@ -1,6 +1,7 @@
 """Every check of profiles and outputs finds its input, names its share, and leaves a sound one alone."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from profiler_files import write_nsys_tables
@@ -8,7 +9,7 @@ from profiler_files import write_nsys_tables
 from kernelpoint.admission import Effect, admit, admitted_profile, findings_of, in_graphs
 from kernelpoint.errors import AdmissionError, ProfileError
 from kernelpoint.profiles import read_profile
-from kernelpoint.program import ProgramBuilder
+from kernelpoint.program import ProgramBuilder, Remark
 from kernelpoint.program.communication import communication
 
 
@@ -30,6 +31,13 @@ def by_kind(profile):
 
 def test_a_sound_profile_has_no_finding():
     assert findings_of(profile_of(sound())) == []
+
+
+@pytest.mark.parametrize(("lost", "outcome"), [(1, Effect.NAMED), (3, Effect.REFUSES)])
+def test_calls_whose_kernels_are_lost_are_named_and_their_share_refuses(lost, outcome):
+    profile = profile_of(sound(198))
+    case = by_kind(replace(profile, remarks={"lost-kernels": Remark(lost)}))["lost-kernels"]
+    assert case.outcome is outcome and case.launches == lost / (198 + lost)
 
 
 def changed(rows, which, **parts):

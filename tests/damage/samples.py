@@ -53,7 +53,7 @@ def sealed(path, members):
 def parts():
     """Content of a plan's file: JSON and arrays."""
     about = {
-        "version": FORMAT_VERSION, "origin": {"traces": "t"}, "errors": {"4": "empty"}, "knows_errors": True,
+        "version": FORMAT_VERSION, "origin": {"traces": "t"}, "errors": {"4": "empty"}, "remarks": {}, "knows_errors": True,
         "names": ["k", "l"], "predictions": [], "forecast": [],
     }  # fmt: skip
     arrays = {

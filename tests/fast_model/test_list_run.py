@@ -58,7 +58,8 @@ def run(paths, copies, configuration, contents=None, **effort):
 def equal_contents(paths):
     """int32 [N]: equal where traces are equal."""
     contents = [
-        f"{high} {low}" if path else "" for path, (high, low, _) in zip(paths, read_chunk(paths).contents.tolist(), strict=True)
+        f"{high} {low}" if path else ""
+        for path, (high, low, *_) in zip(paths, read_chunk(paths).contents.tolist(), strict=True)
     ]
     return Texts.of(contents).numbers
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120
@@ -102,7 +102,7 @@ class Bench:
                 lines.append(command)
                 continue
             name = f"kernel-{number + 1}.traceg"
-            (self.folder / name).write_text(command)
+            (self.folder / name).write_text(numbered(command, name))
             lines.append(name)
         path = self.folder / "kernelslist.g"
         path.write_text("\n".join(lines) + "\n")

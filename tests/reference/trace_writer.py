@@ -169,6 +169,12 @@ def small_trace(body: str, grid: str = "(1,1,1)", block: str = "", version: int 
     return text + body
 
 
+def numbered(text: str, name: str) -> str:
+    """The trace as a tracer writes it to a file of this name: that of kernel-N.traceg is of launch N."""
+    number = re.match(r"kernel-(\d+)", name)
+    return text if number is None else re.sub(r"(?m)^-kernel id = \d+$", f"-kernel id = {number[1]}", text, count=1)
+
+
 def cta(*warps: list[str], index: str = "0,0,0") -> str:
     """A CTA whose warp i has the given instruction lines."""
     text = f"#BEGIN_TB\n\nthread block = {index}\n\n"

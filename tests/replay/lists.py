@@ -4,7 +4,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
@@ -33,7 +33,7 @@ class Lists:
 
     def trace(self, number: int, text: str) -> str:
         path = self.folder / f"kernel-{number}.traceg"
-        path.write_text(text)
+        path.write_text(numbered(text, path.name))
         return str(path)
 
     def write(self, commands: list[int | tuple[int, int]]) -> str:

@@ -27,7 +27,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lost")
     for n in range(1, LAUNCHES + 1):
         warp = [*[LOST] * (n % 7 + 1), EXIT]
-        (folder / f"kernel-{n}.traceg").write_text(small_trace(cta(warp), "(1,1,1)"))
+        (folder / f"kernel-{n}.traceg").write_text(small_trace(cta(warp), "(1,1,1)", **{"kernel id": str(n)}))
     sampled, full = folder / "sampled.kpjournal", folder / "full.kpjournal"
     run = kp.simulate(folder, sampled, policy="random", error_budget={"relative_error": 0.05})
     kp.simulate(folder, full, policy="all")

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from trace_writer import numbered
 from workloads import synthesised
 
 import kernelpoint as kp
@@ -27,7 +28,7 @@ def renamed(tmp_path_factory):
     made = launch_paths(synthesised(tmp_path_factory.mktemp("made"), "iterative-solver", LAUNCHES, rows=2048))
     for launch, path in enumerate(made):
         head, rest = Path(path).read_text().split("\n", 1)
-        (folder / f"kernel-{launch + 1}.traceg").write_text(f"{head}_{launch % NAMES}\n{rest}")
+        (folder / (name := f"kernel-{launch + 1}.traceg")).write_text(numbered(f"{head}_{launch % NAMES}\n{rest}", name))
     (folder / "kernelslist.g").write_text("".join(f"kernel-{launch + 1}.traceg\n" for launch in range(LAUNCHES)))
     return str(folder / "kernelslist.g")
 

@@ -1,7 +1,7 @@
 """Simulators that cannot be used are refused before the first cycle: code unknown to them, wrong calls."""
 
 import pytest
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 from kernelpoint.errors import HostError, TraceError
 from kernelpoint.session.initial_states import InitialStates
@@ -15,7 +15,7 @@ def traces(tmp_path):
     def make(versions):
         for number, version in enumerate(versions, 1):
             text = small_trace(cta(["0000 ffffffff 0 EXIT 0 0"]), **{"binary version": str(version)})
-            (tmp_path / f"kernel-{number}.traceg").write_text(text)
+            (tmp_path / f"kernel-{number}.traceg").write_text(numbered(text, f"kernel-{number}"))
         lines = "".join(f"kernel-{number}.traceg\n" for number in range(1, len(versions) + 1))
         (tmp_path / "kernelslist.g").write_text(lines)
         return str(tmp_path / "kernelslist.g")

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 from simulated_host import SimulatedHost
-from trace_writer import cta, small_trace
+from trace_writer import cta, numbered, small_trace
 
 from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.config import load_config
@@ -32,7 +32,7 @@ class Simulator(SimulatedHost):
         paths = [f"kernel-{i}.traceg" for i in range(LAUNCHES)]
         for name in paths:
             if not (self.folder / name).exists():
-                (self.folder / name).write_text(WHOLE)
+                (self.folder / name).write_text(numbered(WHOLE, name))
         (self.folder / "kernelslist.g").write_text("\n".join(paths) + "\n")
         info = {"list_paths": [str(self.folder / "kernelslist.g")], "needs_whole_traces": True, **info}
         return super().open(yaml, **info)
@@ -46,7 +46,7 @@ class Simulator(SimulatedHost):
         while (answer := session.next(0, after))[0] == 0:
             after = answer[1]
             if session.on_launch(0, after, str(self.path(after))).action == SIMULATE:
-                assert self.path(after).read_text() == WHOLE, "the simulator ends"
+                assert numbered(self.path(after).read_text(), "kernel-1") == WHOLE, "the simulator ends"
                 handed.append(after)
                 self.complete(session, after)
         session.finish()

@@ -136,7 +136,7 @@ void bind_scan(py::module_& module) {
         });
     py::class_<MetContents>(module, "MetContents").def(py::init([](const Numbers<uint64_t>& contents) {
         const auto rows = contents.unchecked<2>();  // as scan_many gives them
-        if (rows.shape(1) != 3) throw py::value_error("contents: expected three numbers of each");
+        if (rows.shape(1) != 4) throw py::value_error("contents: expected four numbers of each");
         auto met = std::make_unique<MetContents>();
         for (py::ssize_t i = 0; i < rows.shape(0); ++i) met->add({rows(i, 0), rows(i, 1)});
         return met;
@@ -159,15 +159,16 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
 }
 
-// Content and result of each trace. Contents: uint64 [n, 3], hash in two parts and bytes of text; all ones as bytes
-// where a trace has none. Results: a Scan; the reason why the trace was refused as text; None where the content was
-// met. `progress(done)` is called on this thread; an exception of it stops the scan, as Ctrl-C does.
+// Content and result of each trace. Contents: uint64 [n, 4], hash in two parts, bytes of text (all ones where a trace has
+// no content), and the launch's number in the header (all ones where it has none). Results: a Scan; the reason why the trace
+// was refused as text; None where the content was met. `progress(done)` is called on this thread; an exception of it stops the
+// scan, as Ctrl-C does.
 py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, MetContents& met, const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
     const auto report = [&](uint64_t done) { tell(progress, done); };
     std::vector<ScanResult> results = without_gil([&] { return scan_traces(paths, threads, met, report); });
     tell(progress, paths.size());
-    py::array_t<uint64_t> contents({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
+    py::array_t<uint64_t> contents({static_cast<py::ssize_t>(paths.size()), py::ssize_t{4}});
     auto rows = contents.mutable_unchecked<2>();
     py::list scans;
     for (ScanResult& result : results) {
@@ -175,6 +176,7 @@ py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, Met
         rows(row, 0) = result.content ? result.content->hash.high : 0;
         rows(row, 1) = result.content ? result.content->hash.low : 0;
         rows(row, 2) = result.content ? result.content->bytes : UINT64_MAX;
+        rows(row, 3) = result.content ? result.content->kernel_id : no_kernel_id;
         if (result.scan)
             scans.append(py::cast(std::move(*result.scan)));
         else if (!result.error.empty())

@@ -254,7 +254,7 @@ public:
         std::memset(unit_ + filled_, 0, sizeof unit_ - filled_);
         add_unit(unit_);
         hasher_.add(bytes_, 0);
-        return {hasher_.finish(), bytes_};
+        return {hasher_.finish(), bytes_, no_kernel_id};
     }
 
 private:
@@ -270,8 +270,9 @@ private:
     uint64_t bytes_ = 0;
 };
 
-// Header lines that no reading depends on. One that lacks its number is part of the content, so that it is refused.
-bool says_nothing(std::string_view line) {
+// Header lines that no reading depends on; the launch's number goes to `kernel_id`. A line that lacks its number is part of
+// the content, so that it is refused.
+bool says_nothing(std::string_view line, uint64_t& kernel_id) {
     const bool is_id = starts_with(line, "-kernel id");
     const size_t equals = line.find('=');
     if ((!is_id && !starts_with(line, "-cuda stream id")) || equals == line.npos || line.back() != '\n') return false;
@@ -280,7 +281,9 @@ bool says_nothing(std::string_view line) {
     int64_t stream = 0;
     if (!(is_id ? parse_decimal(p, id) : parse_signed(p, stream))) return false;
     skip_blanks(p);
-    return *p == '\n';
+    if (*p != '\n') return false;
+    if (is_id) kernel_id = id;
+    return true;
 }
 
 }  // namespace
@@ -289,11 +292,12 @@ bool has_content(const std::string& path) {
     const size_t at = path.rfind(".traceg");
     if (at == std::string::npos) return false;
     const std::string ending = path.substr(at);
-    return ending == ".traceg" || ending == ".traceg.xz" || ending == ".traceg.zst";
+    return ending == ".traceg" || ending == ".traceg.gz" || ending == ".traceg.xz" || ending == ".traceg.zst";
 }
 
 Content content_of(const std::string& path, std::shared_ptr<RegularFile> file) {
     TextHasher hasher;
+    uint64_t kernel_id = no_kernel_id;
     Input input(path, std::move(file));
     bool in_header = true;
     uint64_t line = 0;
@@ -304,12 +308,14 @@ Content content_of(const std::string& path, std::shared_ptr<RegularFile> file) {
         while (in_header && !block.empty()) {
             const std::string_view text = block.substr(0, block.find('\n') + 1);
             in_header = text[0] != '#';
-            if (!says_nothing(text)) hasher.add(text);
+            if (!says_nothing(text, kernel_id)) hasher.add(text);
             block.remove_prefix(text.size());
         }
         hasher.add(block);
     }
-    return hasher.finish();
+    Content content = hasher.finish();
+    content.kernel_id = kernel_id;
+    return content;
 }
 
 Scan scan_trace(const std::string& path, std::shared_ptr<RegularFile> file) {

@@ -74,13 +74,15 @@ struct Scan {
     uint64_t store_data_left_out = 0;
 };
 
-constexpr uint32_t content_version = 1;  // raised whenever equal traces would hash differently than before
+constexpr uint32_t content_version = 2;  // raised whenever equal traces would hash differently than before
+constexpr uint64_t no_kernel_id = UINT64_MAX;
 
 // Content of a trace, so that of equal traces only one is parsed: its text without the launch's number and CUDA stream,
 // which no reader uses.
 struct Content {
     StreamHash hash;
     uint64_t bytes = 0;
+    uint64_t kernel_id = no_kernel_id;  // the number that the header gives, which is no part of the content
 };
 
 // Tells by its name whether a trace is text that has a content.

@@ -633,6 +633,17 @@ def communication_in_list(listed: ListFiles) -> Case | None:
     return of_traces(listed, listed.program.communication.numbers >= 0, "are kernels of communication")
 
 
+@check(Contents, "copied-trace", REFUSES, "these launches were not traced, or their traces were overwritten: trace them again")
+def copied_trace(listed: ListFiles) -> Case | None:
+    """Find traces that were copied over others: a file kernel-7.traceg with the content and the number of kernel-3.traceg."""
+    if (remark := listed.program.remarks.get("copied-trace")) is None:
+        return None
+    size, work = listed.program.size, listed.work
+    share = None if work is None else remark.time / float(work.sum())
+    what = f"{of_all(remark.launches, size)} launches have a copy of another launch's trace"
+    return Case(what, remark.launches / size, share, remark.place)
+
+
 @check(ListFiles, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list")
 def not_in_list(listed: ListFiles) -> Case | None:
     """Find trace files in the folder of a list, and of its CUDA context, that the list does not name."""

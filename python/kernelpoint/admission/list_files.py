@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +13,8 @@ import numpy as np
 
 from kernelpoint.files import read_regular
 from kernelpoint.program import Program
+from kernelpoint.traces.trace_list import number_and_context
 
-# Number and context in the path of a trace; the second form has no context.
-_TRACE = re.compile(
-    r"(?:.*/)?(?:kernel-(\d{1,18})(?:-(ctx_0x[0-9a-fA-F]+))?\.trace(?:z|g(?:\.(?:gz|xz|zst))?)"
-    r"|Kernel(\d{1,18})/trace\.txt)",
-    re.DOTALL,
-)
 LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 
@@ -66,7 +60,7 @@ class ListFiles:
     @cached_property
     def named(self) -> list[tuple[int, str]]:
         """Tracer's number (or -1) and CUDA context in the file name of each trace."""
-        return [*map(_name_of, self.program.traces.distinct)]
+        return [*map(number_and_context, self.program.traces.distinct)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
@@ -80,7 +74,9 @@ class ListFiles:
     def beside(self) -> dict[str, list[str]]:
         """Trace files in the folders of the lists that no list names, sorted by number, for each CUDA context."""
         names = {path.rpartition("/")[2] for path in self.program.traces.distinct}
-        others = [(*_name_of(name), str(folder / name)) for folder in self.folders for name in names_in(folder) - names]
+        others = [
+            (*number_and_context(name), str(folder / name)) for folder in self.folders for name in names_in(folder) - names
+        ]
         contexts: dict[str, list[str]] = {}
         for number, context, path in sorted(others):
             if number >= 0:
@@ -160,14 +156,3 @@ def _links_in(folder: str) -> set[str]:
             return {entry.name for entry in entries if entry.is_symlink()}
     except OSError:
         return set()
-
-
-def _name_of(path: str) -> tuple[int, str]:
-    """Parse the number and the CUDA context in the file name of a trace; -1 and empty text if there are none.
-
-    >>> _name_of("traces/kernel-3-ctx_0x55d0.traceg.xz"), _name_of("Kernel7/trace.txt"), _name_of("kernelslist.g")
-    ((3, 'ctx_0x55d0'), (7, ''), (-1, ''))
-    """
-    if (name := _TRACE.fullmatch(path)) is None:
-        return -1, ""
-    return int(name[1] or name[3]), name[2] or ""

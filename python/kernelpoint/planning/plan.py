@@ -17,10 +17,10 @@ from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
 from kernelpoint.journal import StrataRecord
 from kernelpoint.planning.forecast import Forecast
-from kernelpoint.program import COUNTS, Program
+from kernelpoint.program import COUNTS, Program, Remark
 from kernelpoint.program.kept import kept, require, with_kept
 
-FORMAT_VERSION = 12
+FORMAT_VERSION = 13
 LEAST_ALLOWANCE, MOST_ALLOWANCE = 0.1, 27.0  # in the file of a plan: those of the policies
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 _ASSISTED_PARTS = ("groups", "assume", "latency", "shapes", "kinds")
@@ -192,6 +192,7 @@ class Plan:
             "version": FORMAT_VERSION,
             "origin": self.origin,
             "errors": {str(unit): why for unit, why in self.program.errors.items()},
+            "remarks": {kind: asdict(remark) for kind, remark in self.program.remarks.items()},
             "knows_errors": self.knows_errors,
             "predictions": list(predictions),
             "forecast": [asdict(prediction) for prediction in self.forecast],
@@ -253,8 +254,12 @@ class Plan:
         errors = {int(unit): str(why) for unit, why in about["errors"].items()}
         if not all(0 <= unit < program.size for unit in errors):
             raise ValueError("it names launches beyond the end of its trace list: one of the two files was changed")
+        remarks = {
+            str(kind): Remark(int(one["launches"]), float(one["time"]), str(one["place"]))
+            for kind, one in about["remarks"].items()
+        }
         return cls(
-            replace(program, errors=errors),
+            replace(program, errors=errors, remarks={**program.remarks, **remarks}),
             AssistedDesign(predictions, u=program.u, **parts) if predictions else Design(u=program.u, **parts),
             origin=about["origin"],
             knows_errors=bool(about["knows_errors"]),

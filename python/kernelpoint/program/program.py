@@ -26,11 +26,11 @@ INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", 
 
 @dataclass(frozen=True)
 class Remark:
-    """Sign of a defect in a profile, with the number and the time of the affected launches.
+    """Sign of a defect in a profile or in traces, with the number and the time of the affected launches.
 
     Attributes:
         launches: number of affected launches.
-        time: total time of these launches in nanoseconds; 0 if unknown.
+        time: total time of these launches in nanoseconds (of traces: their instructions); 0 if unknown.
         place: position of the first sign in the file, for messages.
 
     >>> Remark(50, 45e6, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE").launches
@@ -552,7 +552,9 @@ class Program:
         """Program with the names, shapes and trace contents that `scan` read from its traces."""
         columns = ("labels", "label", "contents", "content", "errors")
         unread = tuple(dict.fromkeys((*self.unread, *scan.unread)))
-        return replace(self, unread=unread, **{name: getattr(scan, name) for name in columns})
+        return replace(
+            self, unread=unread, remarks={**self.remarks, **scan.remarks}, **{name: getattr(scan, name) for name in columns}
+        )
 
     def hash(self) -> str:
         """Hash of the names, shapes, times and counters of all launches. The name of their source does not matter."""

@@ -15,10 +15,11 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
 from kernelpoint.pool import Pool, pieces_of
-from kernelpoint.program import COUNTS, DEFECTS, RECORD, UNKNOWN, Contents, Labels, Program
+from kernelpoint.program import COUNTS, DEFECTS, RECORD, UNKNOWN, Contents, Labels, Program, Remark
 from kernelpoint.progress import Log, Progress
 from kernelpoint.repeated import Texts
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
+from kernelpoint.traces.trace_list import number_and_context
 
 
 def read_header(path: str | os.PathLike[str]) -> _native.LaunchHeader:
@@ -91,8 +92,8 @@ CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
 SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 2"
 CHUNK = 1024  # traces read here before what they show is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
-_NO_CONTENTS = np.zeros((0, 3), dtype=np.uint64)
-UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
+_NO_CONTENTS = np.zeros((0, 4), dtype=np.uint64)
+NO_NUMBER = np.iinfo(np.uint64).max  # as bytes of text: the content of the trace is not compared
 
 # Of the native readers: the system refused a file, or had no memory. Everything else is the content's fault.
 _REFUSED = (": cannot be opened: ", ": cannot be read: ", "std::bad_alloc", "std::bad_array_new_length")
@@ -156,7 +157,7 @@ def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ..
     files = _file_keys(paths, _native.stat_many(paths))
     contents = cache.get(CONTENT, files, _content)
     return [
-        (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 3)))
+        (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 4)))
         for key, content in zip(files, contents, strict=True)
     ]
 
@@ -166,8 +167,8 @@ class Chunk:
     """Results of reading some traces, in the order of their files.
 
     Attributes:
-        contents: uint64 [n, 3], hash values and size of each content (`Contents.keys`); the third number is UNCOMPARED if
-            contents are not compared.
+        contents: uint64 [n, 4], hash values and size of each content (`Contents.keys`), and the launch's number in the header;
+            the last two are NO_NUMBER where they are not known.
         scans: scan of each trace; None if the trace is unusable, or its content was met before.
         errors: reason for each unusable trace.
         store_data: number of instructions whose STORE_DATA fields were left out.
@@ -220,10 +221,10 @@ class _Reading:
         self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
         # A file whose content is not known counts as unlike every other file.
         numbers = [
-            (int(key[:16], 16), int(key[16:], 16), 0) if content is None else np.frombuffer(content, dtype="<u8")
+            (int(key[:16], 16), int(key[16:], 16), 0, NO_NUMBER) if content is None else np.frombuffer(content, dtype="<u8")
             for key, content in zip(self._keys, cache.get(CONTENT, self._keys, _content), strict=True)
         ]
-        self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 3)
+        self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 4)
         self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
         self.store_data = 0  # instructions whose STORE_DATA fields were left out
         keys = list(dict.fromkeys(_content_keys(self.contents)))
@@ -261,7 +262,7 @@ class _Reading:
             progress(done, total)
 
     def _take(self, rows: np.ndarray, chunk: Chunk) -> None:
-        compared = chunk.contents[:, 2] != UNCOMPARED
+        compared = chunk.contents[:, 2] != NO_NUMBER
         self.contents[rows[compared]] = chunk.contents[compared]
         keys = _content_keys(self.contents[rows])
         scans = {key: scan for key, scan in zip(keys, chunk.scans, strict=True) if scan is not None}
@@ -295,14 +296,40 @@ class _Reading:
             traces=traces,
             contents=Contents(
                 records,
-                keys=self.contents[file_of_content],
+                keys=self.contents[file_of_content, :3],
                 traces=tuple(self.files[file] for file in file_of_content.tolist()),
                 stream_ids=stream_ids,
             ),
             content=content,
             errors={launch: failed[file] for launch, file in launches if file in failed},
             unread=tuple(passing(failed.values())),
+            remarks=self._copied(traces, content_of_file, records["counts"][:, COUNTS.index("instructions")]),
         )
+
+    def _copied(self, traces: Texts, content: np.ndarray, instructions: np.ndarray) -> dict[str, Remark]:
+        """Remark about traces that were copied over another: content and number are those of the trace in another file.
+
+        Args:
+            traces: trace file of each launch.
+            content: number of each file's content.
+            instructions: instructions of each content.
+        """
+        contents, in_header = content.tolist(), self.contents[:, 3].tolist()
+        in_name = [number_and_context(path)[0] for path in self.files]
+        rows = {(content, number): row for row, (content, number) in enumerate(zip(contents, in_name, strict=True))}
+        copies = {
+            row: original
+            for row, (header, name) in enumerate(zip(in_header, in_name, strict=True))
+            if header != name >= 0
+            and (original := rows.get((contents[row], header))) is not None
+            and not os.path.samefile(self.files[row], self.files[original])  # a link repeats a launch
+        }
+        if not copies:
+            return {}
+        copied, (first, original) = [*copies], next(iter(copies.items()))
+        launches = traces.counts[copied]
+        work = float((instructions[content[copied]] * launches).sum())
+        return {"copied-trace": Remark(int(launches.sum()), work, f"{self.files[first]}, from {self.files[original]}")}
 
     def _error(self, key: str, path: str) -> str:
         """Message on why a file cannot be used, with its path."""
@@ -310,7 +337,7 @@ class _Reading:
         return why.replace(parsed, path, 1)
 
 
-_CONTENT_BYTES = 24
+_CONTENT_BYTES = 32
 
 
 def _content(value: bytes) -> bytes:
@@ -335,7 +362,7 @@ def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:
 
 
 def _content_keys(contents: np.ndarray) -> list[str]:
-    return [f"{high:016x}{low:016x}" for high, low, _ in contents.tolist()]
+    return [f"{high:016x}{low:016x}" for high, low, *_ in contents.tolist()]
 
 
 def _intern(values: list) -> tuple[np.ndarray, list]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,13 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
+
+# Number and context in the path of a trace; the second form has no context.
+_TRACE = re.compile(
+    r"(?:.*/)?(?:kernel-(\d{1,18})(?:-(ctx_0x[0-9a-fA-F]+))?\.trace(?:z|g(?:\.(?:gz|xz|zst))?)"
+    r"|Kernel(\d{1,18})/trace\.txt)",
+    re.DOTALL,
+)
 
 
 def read_trace_list(path: str | os.PathLike[str]) -> Program:
@@ -54,6 +62,17 @@ def is_list_name(path: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     return _native.is_list_name(os.fspath(path))
+
+
+def number_and_context(path: str) -> tuple[int, str]:
+    """Parse the number and the CUDA context in the file name of a trace; -1 and empty text if there are none.
+
+    >>> number_and_context("traces/kernel-3-ctx_0x55d0.traceg.xz"), number_and_context("kernelslist.g")
+    ((3, 'ctx_0x55d0'), (-1, ''))
+    """
+    if (name := _TRACE.fullmatch(path)) is None:
+        return -1, ""
+    return int(name[1] or name[3]), name[2] or ""
 
 
 def launch_paths(path: str | os.PathLike[str]) -> Texts:
