@@ -31,9 +31,9 @@ def test_the_saved_time_is_that_of_a_full_run_less_all_that_this_run_took(host):
 
 def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
     saved = TimeSaved(itertools.count().__next__)
-    for place, seconds, cycles in (((0, 0), 10.0, 1000.0), ((0, 1), 1.0, 1000.0)):
-        saved.end(place, cycles, seconds)
-    saved.measure(lambda places: [{(0, 0): 1.0, (0, 1): 99.0}[place] for place in places], 100_000.0)
+    for unit, seconds, cycles in ((0, 10.0, 1000.0), (1, 1.0, 1000.0)):
+        saved.end(unit, cycles, seconds)
+    saved.measure(lambda units: np.array([1.0, 99.0])[units], 100_000.0)
     assert saved.times[0] == pytest.approx(109.0)
 
 
@@ -41,8 +41,8 @@ def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
 def test_nothing_is_said_where_a_full_run_would_be_as_cheap(spent, saves):
     clock = iter([0.0, spent]).__next__
     saved = TimeSaved(clock)
-    saved.end((0, 0), 1000.0, 1.0)
-    saved.measure(lambda places: [1.0], 100_000.0)
+    saved.end(0, 1000.0, 1.0)
+    saved.measure(np.ones_like, 100_000.0)
     assert (saved.seconds is not None) == (saved.sentence() is not None) == saves
 
 
@@ -57,9 +57,9 @@ def test_a_simulator_that_prints_what_others_simulated_is_told_what_that_took(ho
 def test_a_launch_simulated_elsewhere_counts_with_the_time_that_it_took_there():
     saved = TimeSaved(itertools.count().__next__)
     saved.begin()
-    saved.end((0, 0), 100.0, 3.0)
-    saved.end((0, 1), 100.0)  # nothing is known of this one
-    saved.measure(lambda places: [1.0] * len(places), 1000.0)
+    saved.end(0, 100.0, 3.0)
+    saved.end(1, 100.0)  # nothing is known of this one
+    saved.measure(np.ones_like, 1000.0)
     assert saved.times == (30.0, 2.0 + 3.0)
 
 

@@ -28,6 +28,7 @@ class Recorder:
     Attributes:
         past: records of a resumed run's journal that are not applied yet, the next one first.
         degraded: one sentence for each failure so far.
+        closed: message of the error that closed the run; empty while it is open.
         deferred: record that is written together with the next one, or never if no other follows.
         counts_results: False if no line is printed on the launches simulated so far, because the coordinator of a distributed
             run prints such lines.
@@ -41,7 +42,7 @@ class Recorder:
         self.past: deque[Record] = deque()
         self._line = 1  # of the journal, that was taken last
         self.deferred: Record | None = None
-        self._closed = ""
+        self.closed = ""
         self._launches = self._wanted = 0
         self._so_far = ""
         self._work: WorkProgress | None = None  # of the pass
@@ -72,11 +73,6 @@ class Recorder:
         return damaged_journal(f"{self.path}:{self._line}", str(error))
 
     # ---- records ----------------------------------------------------------------------------------------------------
-
-    def require_open(self) -> None:
-        """Raise SessionError if the run was closed by an earlier error."""
-        if self._closed:
-            raise SessionError(self._closed)
 
     def write(self, record: Record) -> None:
         """Append a record to the journal.
@@ -116,7 +112,7 @@ class Recorder:
         self.write(DegradedRecord(reason, everything))
 
     def _close(self, reason: str) -> SessionError:
-        self._closed = reason
+        self.closed = reason
         if self._journal is not None:
             self._journal.close()
         return SessionError(reason)

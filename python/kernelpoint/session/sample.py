@@ -74,6 +74,7 @@ class Sample(Orders):
         self.restarts: list[int] = []
         self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
         self._restores = setup.host.restores_state
+        self._counters = setup.host.counters  # of every result; None before the first one tells
         self._equal: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
         self.projected: set[int] = set()
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
@@ -187,11 +188,6 @@ class Sample(Orders):
         costs = self.plan.expected_costs(np.array(units, dtype=np.int64)).tolist()
         return [Planned((self.order(unit),), cost) for unit, cost in zip(units, costs, strict=True)]
 
-    def planned_first(self) -> list[Planned]:
-        """Launches of the first pass (round of sampling), before that pass begins, for workers that simulate them ahead."""
-        self.begin(self.engine.wanted())
-        return self.planned()
-
     def stops(self, unit: int, point: Sequence[int]) -> bool:
         return super().stops(unit, point) or self.projections.stops(unit, *point)
 
@@ -208,8 +204,7 @@ class Sample(Orders):
         return Outcome(process, index, self.pass_index, counters, projection=projection)
 
     def _check(self, index: int, counters: dict[str, float]) -> None:
-        expected = self._setup.host.counters or self.engine.counters  # of every result; empty before the first one
-        check_counters(index, counters, expected, self._setup.budget.counter)
+        check_counters(index, counters, self._counters, self._setup.budget.counter)
 
     def copy(self, unit: int) -> Outcome | None:
         counters = self._copied(unit)
@@ -246,6 +241,7 @@ class Sample(Orders):
                 self.attempts[unit] = MAX_ATTEMPTS
             return "" if was_stated else f"launch {record.launch} of process {record.process} could not be simulated: {why}"
         self.engine.record(unit, tuple(counters), tuple(counters.values()))
+        self._counters = self._counters or tuple(counters)
         self.has_result[unit] = True
         self.results += 1
         if record.projection is not None:

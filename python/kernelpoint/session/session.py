@@ -43,8 +43,6 @@ from kernelpoint.traces.replay import Replayed
 LEAST_SECONDS = 0.5  # of simulation; a rate measured on 0.2 s was 1.4 times too high
 LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured times vary by as much
 
-Place = tuple[int, int]  # process and launch
-
 
 class Session(Calls):
     """Sampled run in the form that a simulator calls. Methods correspond to the C functions of kernelpoint/abi.h.
@@ -137,7 +135,7 @@ class Session(Calls):
         return OK, behind if behind <= index else 0
 
     def _next(self, process: int, after: int) -> tuple[int, int]:
-        self.recorder.require_open()
+        self._require_journal()
         if self.summary is not None:
             return DONE, -1
         index = self._index(process, after)
@@ -181,7 +179,7 @@ class Session(Calls):
 
     def planned(self) -> list[Planned]:
         """Launches that the run is known to need, so that a coordinator can simulate them ahead."""
-        self.recorder.require_open()
+        self._require_journal()
         return [
             Planned(tuple(order._replace(launch=self._place(order.launch)) for order in chain), cost)
             for chain, cost in self.loop.orders.planned()
@@ -207,7 +205,7 @@ class Session(Calls):
             self.on_progress(outcome.process, outcome.launch, *point)
         orders, unit = self._asked(outcome.process, outcome.launch)
         if counters := outcome.counters:
-            self.saved.end(orders.place(unit), counters["cycles"], outcome.processor_seconds)
+            self.saved.end(unit, counters["cycles"], outcome.processor_seconds)
             if latency := self.setup.host.launch_latency:
                 active = max(counters["cycles"] - latency, 0.0)
                 outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
@@ -215,7 +213,7 @@ class Session(Calls):
 
     def finish(self) -> Summary:
         """End the run and return its summary. A run that ends inside a pass (round of sampling) states no estimate."""
-        self.recorder.require_open()
+        self._require_journal()
         if self.summary is None:
             self._statement = self.loop.statement()
             self.summary = summary = self._statement.summary
@@ -238,12 +236,7 @@ class Session(Calls):
         if host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
         self.saved.is_least = bool(host.launch_latency and self._latency_counted)
-
-        def weights(places: list[tuple[int, int]]) -> np.ndarray:
-            processes, launches = np.array(places, dtype=np.int64).T
-            return sample.expansions(self.loop.plan.program.offsets[processes] + launches)
-
-        self.saved.measure(weights, cycles.estimate)
+        self.saved.measure(sample.expansions, cycles.estimate)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:
         """Estimate of one launch: (cycles, instructions, True if simulated, all counters if simulated).
@@ -298,9 +291,13 @@ class Session(Calls):
         return orders, orders.unit(process, self._index(process, place))
 
     def _require_open(self) -> None:
-        self.recorder.require_open()
+        self._require_journal()
         if self.summary is not None:
             raise HostError("this run is finished; open another session")
+
+    def _require_journal(self) -> None:
+        if self.recorder.closed:
+            raise SessionError(self.recorder.closed)
 
 
 class TimeSaved:
@@ -318,8 +315,8 @@ class TimeSaved:
     >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
     >>> time_saved = TimeSaved(clock)
     >>> time_saved.begin()
-    >>> time_saved.end((0, 7), 1000.0)
-    >>> time_saved.measure(lambda places: [51.0], total_cycles=51_000.0)
+    >>> time_saved.end(7, 1000.0)
+    >>> time_saved.measure(lambda units: np.array([51.0]), total_cycles=51_000.0)
     >>> time_saved.seconds, time_saved.sentence()
     (98.0, 'about 98 s of processor time saved: a full run would take about 102 s, this one took 4 s')
     """
@@ -331,28 +328,28 @@ class TimeSaved:
         self.is_least = False
         self._since: float | None = None
         self._elsewhere = 0.0
-        self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
+        self._took: dict[int, tuple[float, float]] = {}  # seconds and cycles, by unit
 
     def begin(self) -> None:
         """Start the clock for the next launch. A further call restarts it."""
         self._since = self._clock()
 
-    def end(self, place: Place, cycles: float, seconds: float | None = None) -> None:
+    def end(self, unit: int, cycles: float, seconds: float | None = None) -> None:
         """Record the end of a launch.
 
         Args:
-            place: process and index of the launch.
+            unit: index of the launch among those of all processes.
             cycles: simulated cycles of the launch.
             seconds: processor time of the launch in another process; None: it is measured here.
         """
         if seconds is not None:
-            self._took[place] = (seconds, cycles)
+            self._took[unit] = (seconds, cycles)
             self._elsewhere += seconds
         elif self._since is not None:
-            self._took[place] = (self._clock() - self._since, cycles)
+            self._took[unit] = (self._clock() - self._since, cycles)
         self._since = None
 
-    def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
+    def measure(self, weights: Callable[[np.ndarray], np.ndarray], total_cycles: float) -> None:
         """Forecast the processor time of a full run from the times of the simulated launches.
 
         Formula: T = C sum_i w_i s_i / sum_i w_i c_i, over the timed launches i, with
@@ -365,13 +362,13 @@ class TimeSaved:
         Weights are needed because long launches are drawn more often than short ones.
 
         Args:
-            weights: function that returns w for a list of launches, each a pair of process and index.
+            weights: function that returns w for an array of launches, each the index among those of all processes.
             total_cycles: C.
         """
         if self.times is not None or not self._took:
             return
         seconds, cycles = np.array(list(self._took.values())).T
-        standing = np.asarray(weights(list(self._took)), dtype=float)
+        standing = weights(np.array(list(self._took)))
         if seconds.sum() >= LEAST_SECONDS and (standing * cycles).sum() > 0.0:
             full = float((standing * seconds).sum() / (standing * cycles).sum() * total_cycles)
             self.times = full, self._clock() - self.begun + self._elsewhere

@@ -60,6 +60,7 @@ class Statement:
 
     def __init__(self, setup: Setup, sample: Sample, checked: ReplayCheck, degraded: Sequence[str], is_done: bool) -> None:
         self._setup, self._sample, self._plan = setup, sample, sample.plan
+        self._is_withdrawn = bool(setup.withdrawing)
         self._values: dict[str, np.ndarray] = {}
         self._look = self._last_look() if is_done and sample.is_complete else None
         self.summary = self._summarise(checked, degraded)
@@ -70,17 +71,20 @@ class Statement:
         setup, sample = self._setup, self._sample
         if sample.look is None:
             return None
-        exact = {}
-        for name in sample.engine.counters:
-            values = exact_values(self._plan, sample.engine, sample.projected, name)
-            if values is not None:
-                exact[name] = float(values.sum())
+        exact = {name: float(values.sum()) for name, values in self._exact.items()}
         latency = setup.host.launch_latency * len(sample.has_result)
         engine, targets = sample.engine, setup.budget.targets
         return stated(sample.look, engine, self._plan, sample.has_result, exact, targets, latency, sample.projected)
 
+    @cached_property
+    def _exact(self) -> dict[str, np.ndarray]:
+        """float64 [N] for each counter that traces determine: its value of each launch."""
+        engine, projected = self._sample.engine, self._sample.projected
+        each = ((name, exact_values(self._plan, engine, projected, name)) for name in engine.counters)
+        return {name: values for name, values in each if values is not None}
+
     def _stated(self, estimates: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
-        return as_stated(estimates, bool(self._setup.withdrawing))
+        return as_stated(estimates, self._is_withdrawn)
 
     # ---- every launch -----------------------------------------------------------------------------------------------
 
@@ -90,12 +94,12 @@ class Statement:
         """
         if counter in self._values:
             return self._values[counter]
-        engine, sample = self._sample.engine, self._sample
-        values = exact_values(self._plan, engine, sample.projected, counter)
-        if values is None:
-            values = engine.predict(np.arange(len(sample.has_result)), [counter])[:, 0]
-            for unit, missing in engine.nonresponse().items():
-                values[unit] = missing[counter].estimate
+        if counter in self._exact:
+            return self._exact[counter]
+        engine = self._sample.engine
+        values = engine.predict(np.arange(self._plan.program.size), [counter])[:, 0]
+        for unit, missing in engine.nonresponse().items():
+            values[unit] = missing[counter].estimate
         return values
 
     def values(self, counter: str) -> np.ndarray:
@@ -221,7 +225,7 @@ class Statement:
             degraded=list(degraded),
             findings=list(setup.findings),
         )
-        if setup.withdrawing:
+        if self._is_withdrawn:
             summary.met, summary.bound, summary.bound_scope = False, "none", NOTHING
             summary.half_width = summary.relative_half_width = None
             summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in setup.withdrawing)

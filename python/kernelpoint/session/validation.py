@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -114,17 +114,6 @@ def has_trajectories(setup: Setup) -> bool:
 # ---- the orders -----------------------------------------------------------------------------------------------------
 
 
-class ChainStep(NamedTuple):
-    """One launch of a chain of consecutive launches. `is_last` marks the validation launch, which is also simulated with
-    restored caches so that both results can be compared.
-    """
-
-    chain: int
-    launch: int
-    state: int
-    is_last: bool
-
-
 class Validation(Orders):
     """Orders for chains of consecutive launches. The last launch of a chain, the validation launch, is simulated here after its
     real predecessors and in the sample with restored caches; the difference shows the error of restoring.
@@ -178,9 +167,9 @@ class Validation(Orders):
         """Order the first `count` chains, those that were made included."""
         self.count = min(count, len(self.chains))
         self._steps = [
-            ChainStep(i, n, KEPT if n > chain.launches[0] else REPLAYED, n == chain.launches[-1])
-            for i, chain in enumerate(self.chains[: self.count])
-            for n in chain.launches
+            (number, Order(0, launch, KEPT if launch > chain.launches[0] else REPLAYED))
+            for number, chain in enumerate(self.chains[: self.count])
+            for launch in chain.launches
         ]
         self._order_next()
 
@@ -196,15 +185,15 @@ class Validation(Orders):
 
     def _order_next(self) -> None:
         """Order the next launch, unless its chain has failed."""
-        while self.remaining and self._steps[self._position].chain in self._failed:
+        while self.remaining and self._steps[self._position][0] in self._failed:
             self._position += 1
-        self.begin([self._steps[self._position].launch] if self.remaining else [])
+        self.begin([self._steps[self._position][1].launch] if self.remaining else [])
 
     def order(self, unit: int) -> Order:
         """Order for the next launch of a chain. It continues with the caches of the launch before it; the first one begins with
         restored caches.
         """
-        return Order(0, unit, self._steps[self._position].state)
+        return self._steps[self._position][1]
 
     def answer(self, unit: int) -> Answer:
         """Answer to the simulator: simulate the launch if it is the next of the chain, else skip it. The journal does not
@@ -218,15 +207,16 @@ class Validation(Orders):
     def planned(self) -> list[Planned]:
         """Work for idle workers: chains that have not begun, then the launches of the first sample."""
         chains: dict[int, list[Order]] = {}
-        for step in self._steps[self._position :]:
-            if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
+        for number, order in self._steps[self._position :]:
+            if tuple(self.chains[number].launches) in self._setup.earlier.of_chain:
                 continue
-            if step.chain not in self._failed and (step.state == REPLAYED or step.chain in chains):
-                chains.setdefault(step.chain, []).append(Order(0, step.launch, step.state))  # else its chain has begun already
+            if number not in self._failed and (order.state == REPLAYED or number in chains):
+                chains.setdefault(number, []).append(order)  # else its chain has begun already
         ordered = {order for chain in chains.values() for order in chain}
         costs = [self._plan.expected_costs(np.array([order.launch for order in chain])) for chain in chains.values()]
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
-        return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
+        self._sample.begin(self._sample.engine.wanted())  # of the pass that follows
+        return mine + [plan for plan in self._sample.planned() if ordered.isdisjoint(plan.chain)]
 
     def result(self, unit: int, counters: dict[str, float], stopped: bool) -> Outcome:
         if stopped:
@@ -237,32 +227,32 @@ class Validation(Orders):
 
     def copy(self, unit: int) -> Outcome | None:
         """Journal record of the launch's result in an earlier run, if that run simulated the whole chain; else None."""
-        step = self._steps[self._position]
-        results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
-        return None if results is None else self._result(results[step.launch], copied=True)
+        number, _ = self._steps[self._position]
+        results = self._setup.earlier.of_chain.get(tuple(self.chains[number].launches))
+        return None if results is None else self._result(results[unit], copied=True)
 
     def _result(self, counters: dict[str, float], copied: bool | None = None) -> Outcome:
-        step = self._steps[self._position]
-        state: Literal["kept", "replayed"] = "replayed" if step.state else "kept"
-        return Outcome(0, step.launch, counters=counters, copied=copied, validation=step.chain, state=state)
+        number, order = self._steps[self._position]
+        state: Literal["kept", "replayed"] = "replayed" if order.state else "kept"
+        return Outcome(0, order.launch, counters=counters, copied=copied, validation=number, state=state)
 
     def apply(self, record: Outcome) -> str:
         """Store the result of a launch in a chain; after a failure the chain is given up. Then continue with the next
         launch.
         """
-        step = self._steps[self._position] if self.remaining else None
+        number, order = self._steps[self._position] if self.remaining else (None, None)
         if record.counters:
-            if step is None or (step.launch, step.chain) != (record.launch, record.validation):
+            if order is None or (order.launch, number) != (record.launch, record.validation):
                 raise HostError(
                     f"launch {record.launch}: got a result of validation {record.validation}, which was not planned"
                 )
             self._results[self._position] = record.counters
             if record.copied:
                 self._copied.add(self._position)
-        elif step is None:
+        elif number is None:
             raise not_in_flight(record.process, record.launch)
         else:
-            self._failed.add(step.chain)
+            self._failed.add(number)
         self.in_flight.clear()
         self._position += 1
         self._order_next()
@@ -271,7 +261,7 @@ class Validation(Orders):
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         # Restored caches show no error then
         for position in range(self._position, len(self._steps)):
-            launch = self._steps[position].launch
+            launch = self._steps[position][1].launch
             self._results[position] = dict(zip(counters, results[launch].tolist(), strict=True))
         self._position = len(self._steps)
         self._order_next()
@@ -279,7 +269,7 @@ class Validation(Orders):
     def forget_in_flight(self) -> None:
         """Begin the chain again, because the simulator process with the caches of its earlier launches has ended."""
         super().forget_in_flight()
-        while self.remaining and self._steps[self._position].state == KEPT:
+        while self.remaining and self._steps[self._position][1].state == KEPT:
             self._position -= 1
             self._results.pop(self._position, None)
         self._order_next()
@@ -300,11 +290,11 @@ class Validation(Orders):
         """Compare launches with restored caches with the same launches in a full run."""
         sample, engine, confidence = self._sample, self._sample.engine, self._setup.budget.confidence
         cycles = sum(counters["cycles"] for step, counters in self._results.items() if step not in self._copied)
-        kept = {  # counters of each validation launch with real caches, in the order in which launches were chosen
-            self._steps[position].launch: counters
-            for position, counters in self._results.items()
-            if self._steps[position].is_last
-        }
+        kept: dict[int, dict[str, float]] = {}  # of each validation launch with real caches, in the order of the choice
+        for position, counters in self._results.items():
+            number, order = self._steps[position]
+            if order.launch == self.chains[number].launches[-1]:
+                kept[order.launch] = counters
         units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
         if not len(units):
             return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")

@@ -155,8 +155,7 @@ class WorkerSession(Calls):
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Answer to the simulator: simulate the launch if it is the next of the chain, else skip it."""
-        order = self._order()
-        if order is None or (order.process, order.launch) != (process, index):
+        if (order := self._order()) is None or order[:2] != (process, index):
             return Answer(SKIP, 0)
         self._begun, self._processor_begun, self._points = time.monotonic(), time.process_time(), []
         whole, path = self._whole_traces, trace_path or self._listed.path(process, index)
@@ -218,8 +217,7 @@ class WorkerSession(Calls):
         return self._chain[len(self._outcomes)] if len(self._outcomes) < len(self._chain) else None
 
     def _in_flight(self, process: int, index: int) -> None:
-        order = self._order()
-        if order is None or (order.process, order.launch) != (process, index):
+        if (order := self._order()) is None or order[:2] != (process, index):
             raise not_in_flight(process, index)
 
     def _say(self, line: str) -> None:
