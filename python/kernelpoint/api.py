@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint import journal
-from kernelpoint.admission import ListFiles, admit, check_kinds, findings_of, kinds
+from kernelpoint.admission import ListFiles, admit, check_kinds, findings_of
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
@@ -176,7 +176,7 @@ class Plan(plans.Plan):
         stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}
         host = HostInfo(list_paths=(str(traces),), **stated)
         program = program_for(config, host, log, pool)
-        check_kinds(config.accept, kinds(), "accept")
+        check_kinds(config.accept, "accept")
         of_gpu = architecture_of(host.simulator, host.configuration, host.config_hash) if gpu else 0
         inputs = PlanInputs.of(config, chosen, program, option, pool)
         made = inputs.kept(log)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.admission.checks import findings_of, in_graphs
+from kernelpoint.admission.checks import findings_of, in_graphs, kinds
 from kernelpoint.errors import AdmissionError, BudgetError, ConfigError, ProfileError, did_you_mean
 from kernelpoint.finding import Effect, Finding
 from kernelpoint.profiles import match, read_profile
@@ -69,20 +69,20 @@ def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[
     return [finding for finding in findings if finding.outcome is not Effect.NAMED and finding.kind not in accepted]
 
 
-def check_kinds(kinds: Iterable[str], allowed: Collection[str], option: str) -> None:
+def check_kinds(accepted: Iterable[str], option: str) -> None:
     """Raise an error for kinds of defects that no check reports.
 
     Args:
-        kinds: kinds that the user named.
-        allowed: kinds that exist.
+        accepted: kinds that the user named.
         option: name of the user's option, for the message.
 
     Raises:
         ConfigError: names the unknown kind and the allowed kinds.
 
-    >>> check_kinds(["no-grid"], ["no-grid"], "--accept")
+    >>> check_kinds(["no-grid"], "--accept")
     """
-    for kind in kinds:
+    allowed = kinds()
+    for kind in accepted:
         if kind not in allowed:
             raise ConfigError(f"{option}: got {kind!r}{did_you_mean(kind, allowed)}; allowed: {', '.join(sorted(allowed))}")
 

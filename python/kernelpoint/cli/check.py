@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelpoint.admission import Effect, Finding, ListFiles, check_kinds, findings_of, kinds, withdrawing
+from kernelpoint.admission import Effect, Finding, ListFiles, check_kinds, findings_of, withdrawing
 from kernelpoint.cli.console import say
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
@@ -21,6 +21,12 @@ from kernelpoint.repeated import Texts
 from kernelpoint.traces import ArtefactCache, is_list_name, read_trace_list, scan_launches
 
 NAMED, REFUSED = 1, 2  # exit codes
+WORDS = {
+    Effect.NAMED.value: "named",
+    Effect.WITHDRAWS.value: "no bound",
+    Effect.REFUSES.value: "refused",
+    Effect.BUDGET_CANNOT_BE_MET.value: "refused",
+}
 _LIST = re.compile(r"nvbit\s|(?:Memcpy[^\n]*\n)*\S*kernel-\d\S*\.trace[gz]")  # beginning of a list of processed traces
 
 
@@ -45,7 +51,7 @@ def check(
 
     Example: kernelpoint check traces/kernelslist.g --gpu gpgpusim.config
     """
-    check_kinds(accept or (), kinds(), "--accept")
+    check_kinds(accept or (), "--accept")
     architecture = 0
     if gpu:
         stated = stated_by(gpu)
@@ -55,9 +61,11 @@ def check(
         record, code = _checked(path, architecture, accept or [])
         records.append(record)
         worst = max(worst, code)
+        if not as_json:
+            _show(record)
     if as_json:
         say(json_text(records, indent=2))
-    raise typer.Exit(worst) if as_json else _shown(records, worst)
+    raise typer.Exit(worst)
 
 
 def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str, Any], int]:
@@ -99,22 +107,12 @@ def _of_list(listed: Program, architecture: int) -> tuple[str, int, list[Finding
     return ("list" if listed.lists else "trace"), program.size, findings_of(ListFiles(program, architecture))
 
 
-def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:
-    words = {
-        Effect.NAMED.value: "named",
-        Effect.WITHDRAWS.value: "no bound",
-        Effect.REFUSES.value: "refused",
-        Effect.BUDGET_CANNOT_BE_MET.value: "refused",
-    }
-    for record in records:
-        if "error" in record:
-            say(
-                f"{record['input']}: cannot be read: {record['error'].removeprefix(record['input'] + ': ')}",
-            )
-            continue
-        sound = "" if record["findings"] else ": sound"
-        say(f"{record['input']}: {record['kind']}, {record['launches']:,} launches{sound}")
-        for finding in record["findings"]:
-            word = "accepted" if finding["accepted"] else words[finding["outcome"]]
-            say(f"  {word}: {finding['sentence']}")
-    return typer.Exit(worst)
+def _show(record: dict[str, Any]) -> None:
+    """Print what is known of one input, and a line for each finding."""
+    name, findings = record["input"], record["findings"]
+    if "error" in record:
+        say(f"{name}: cannot be read: {record['error'].removeprefix(f'{name}: ')}")
+        return
+    say(f"{name}: {record['kind']}, {record['launches']:,} launches{'' if findings else ': sound'}")
+    for finding in findings:
+        say(f"  {'accepted' if finding['accepted'] else WORDS[finding['outcome']]}: {finding['sentence']}")

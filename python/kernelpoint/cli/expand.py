@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from kernelpoint.admission import admit, admitted_profile, check_kinds, kinds
+from kernelpoint.admission import admit, admitted_profile, check_kinds
 from kernelpoint.cli.console import log, say
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import kinds_of
@@ -55,7 +55,7 @@ def expand(
 
     Example: kernelpoint file expand traces/kernelslist.g --profile decode.sqlite -o program
     """
-    check_kinds(accept or (), kinds(), "--accept")
+    check_kinds(accept or (), "--accept")
     if (profile is None) == (selection is None):
         raise ConfigError("give one of --profile (of the program) and --selection (whose launches were traced), not both")
     if profile is None:

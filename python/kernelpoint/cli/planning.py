@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,6 @@ from kernelpoint.pages.tables import Column, Row, Table, write_table
 from kernelpoint.planning.forecast import sentences
 from kernelpoint.planning.making import keep_plan
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.pool import Pool
-from kernelpoint.progress import Log
 from kernelpoint.session.setup import budget_of
 from kernelpoint.workload.host_info import HostInfo
 
@@ -31,33 +29,24 @@ SHOWN = 20  # clusters; the CSV file has the cluster of every launch
 def made_plan(
     traces: Path, settings: Config, gpu: Sequence[str], option: str, workers: int | None, cluster: str | None
 ) -> Plan:
-    """Make the sampling plan of a trace list, in this process or on workers.
+    """Make the sampling plan of a trace list: in this process, or on the workers that the user asked for.
 
     Args:
         traces: the list.
         settings: configuration of the run.
         gpu: files that describe the simulated GPU.
         option: name of the option by which the user gives a profile, for messages.
-        workers: number of worker processes; None: this process.
-        cluster: configuration of a batch system, or address of a Dask scheduler; None: this machine.
+        workers: number of worker processes.
+        cluster: configuration of a batch system, or address of a Dask scheduler.
     """
-    with _pool(workers, cluster, log) as pool:
+    with contextlib.ExitStack() as stack:
+        pool = None
+        if workers is not None or cluster is not None:
+            from kernelpoint.coordinator.dask_pool import open_pool  # needs the extra `cluster`
+
+            pool = open_pool(workers, cluster, 0, lambda line: log(f"kernelpoint: {line}"))
+            stack.callback(pool.close)
         return Plan.from_config(traces, settings, gpu, log, option, pool, say)
-
-
-@contextlib.contextmanager
-def _pool(workers: int | None, cluster: str | None, say: Log) -> Iterator[Pool | None]:
-    """Start the workers that the user asked for; None if this process does the work alone."""
-    if workers is None and cluster is None:
-        yield None
-        return
-    from kernelpoint.coordinator.dask_pool import open_pool  # needs the extra `cluster`
-
-    pool = open_pool(workers, cluster, 0, lambda line: say(f"kernelpoint: {line}"))
-    try:
-        yield pool
-    finally:
-        pool.close()
 
 
 def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> None:

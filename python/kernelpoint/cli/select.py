@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernelpoint.admission import admitted_profile, check_kinds, kinds
+from kernelpoint.admission import admitted_profile, check_kinds
 from kernelpoint.cli.console import log, say
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import ConfigError
@@ -74,7 +74,7 @@ def select(
         raise ConfigError(f"{twice[0]}: two censuses have this name, so their launches would share a folder; rename one file")
     keys = {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": relative_error}}
     settings = load_config(config) if config else parse_config(keys, "options")
-    check_kinds(accept or (), kinds(), "--accept")
+    check_kinds(accept or (), "--accept")
     settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or ())]})
     for path in census:
         with elapsed_time(f"reading {path.name}", log):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, kinds
+from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds
 from kernelpoint.config import Section, check_section
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
 from kernelpoint.fast_model import MODEL_VERSION, Configuration, configuration_for, predict
@@ -261,7 +261,7 @@ def parse_request(text: str) -> Request:
     fields: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",")) if "=" in text else {"truth": text}
     fields["accept"] = tuple(filter(None, fields.get("accept", "").split("+")))
     request = check_section(Request, {key: value for key, value in fields.items() if value}, "--workload")
-    check_kinds(request.accept, kinds(), f"--workload {text}: accept")
+    check_kinds(request.accept, f"--workload {text}: accept")
     if request.truth is None and None in (request.host, request.traces):
         raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
     if request.traces is None and (request.profile == MODEL or str(request.profile).startswith(HOST)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernelpoint import __version__
-from kernelpoint.admission import Finding, ListFiles, admit, check_kinds, findings_of, kinds, withdrawing
+from kernelpoint.admission import Finding, ListFiles, admit, check_kinds, findings_of, withdrawing
 from kernelpoint.admission.simulable import check_architectures
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
@@ -133,7 +133,7 @@ def admitted(program: Program, config: Config, host: HostInfo, log: Log) -> tupl
         AdmissionError: a defect is too large for the run.
         ConfigError: the key `accept` names a kind of defect that no check reports.
     """
-    check_kinds(config.accept, kinds(), "accept")
+    check_kinds(config.accept, "accept")
     architecture = architecture_of(host.simulator, host.configuration, host.config_hash)
     return admit(findings_of(ListFiles(program, architecture)), config.accept, log)
 
