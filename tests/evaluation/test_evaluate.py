@@ -1,16 +1,13 @@
 """One cell: what a policy may see, and how it is judged."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.evaluate import Cell, Inputs, evaluate
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
-from kernelpoint.pages.numbers import finite
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import ProgramBuilder
@@ -153,12 +150,6 @@ def test_equal_seeds_give_equal_rows_and_others_differ(truth_file):
     workload = load(str(truth_file))
     estimates = [row_of(workload, "random", 0.05, seed).estimate for seed in (0, 0, 1)]
     assert estimates[0] == estimates[1] != estimates[2]
-
-
-def test_a_row_survives_its_record(truth_file):
-    for policy in ("stem", "gcl"):
-        row = row_of(load(str(truth_file)), policy)
-        assert repr(Row.of_record(finite(asdict(row)))) == repr(row)
 
 
 def test_nccl_is_dropped_and_said_unless_kept(tmp_path):

@@ -31,7 +31,7 @@ GOOD = Row(
 def test_speedups_of_workloads_are_averaged_in_three_ways():
     rows = [GOOD, replace(GOOD, workload="v", simulated_total=25.0)]
     line = overall(per_workload(rows))[0]
-    assert line.speedups == pytest.approx((16.0, 20.0, 25.0))
+    assert (line.harmonic, line.geometric, line.arithmetic) == pytest.approx((16.0, 20.0, 25.0))
     assert line.workloads == 2 and line.simulated == 20 and line.launches == 200
 
 

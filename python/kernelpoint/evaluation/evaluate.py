@@ -23,7 +23,6 @@ from kernelpoint.errors import ConfigError, KernelPointError
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
-from kernelpoint.pages.numbers import json_text
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
@@ -100,13 +99,6 @@ class Row:
     from_truth: bool = False
     planning_seconds: float = 0.0
     reason: str = ""
-
-    @classmethod
-    def of_record(cls, record: dict[str, Any]) -> Row:
-        """Make a row from its record in the results file."""
-        floats = {name for name, field in cls.__dataclass_fields__.items() if field.type == "float"}
-        values: dict[str, Any] = {k: math.nan if v is None and k in floats else v for k, v in record.items()}
-        return cls(**values)
 
 
 class Inputs:
@@ -294,7 +286,7 @@ class ResultsFile:
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 record = json.loads(line)
-                self._rows[record["key"]] = Row.of_record(record["row"])
+                self._rows[record["key"]] = Row(**record["row"])
             except (ValueError, KeyError, TypeError):
                 raise ConfigError(
                     f"{path}:{number}: this line is no result of a comparison that `kernelpoint compare` wrote; name another "
@@ -311,7 +303,7 @@ class ResultsFile:
         """Store a result. A workload that a policy refused is not stored, because the missing input may be given later."""
         if self._path is None or row.reason:
             return
-        append_output(self._path, json_text({"key": key, "row": asdict(row)}) + "\n")
+        append_output(self._path, json.dumps({"key": key, "row": asdict(row)}) + "\n")
 
 
 def compare(workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log) -> Iterator[Row]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,24 +25,13 @@ NAN = math.nan
 ALL = "all"  # the workload of lines over all of them
 
 
-class Means(NamedTuple):
-    """Harmonic, geometric and arithmetic mean of cycle speedups."""
-
-    harmonic: float = NAN
-    geometric: float = NAN
-    arithmetic: float = NAN
-
-
-NOT_KNOWN = Means()
-
-
 @dataclass(frozen=True)
 class Line:
     """Summary of one policy at one error budget: over the seeds of one workload, or over all workloads.
 
     Attributes:
-        speedups: harmonic, geometric and arithmetic mean of the workloads' cycle speedups. For one workload all three are its
-            total over the mean total of the simulated launches.
+        harmonic, geometric, arithmetic: means of the workloads' cycle speedups. For one workload all three are its total over
+            the mean total of the simulated launches.
         error_mean, error_max: mean and maximum of |error|.
         bias: mean of the signed error.
         spread: standard deviation of the signed error over seeds (mean over workloads).
@@ -60,7 +49,9 @@ class Line:
     launches: int
     workloads: int = 0
     runs: int = 0
-    speedups: Means = NOT_KNOWN
+    harmonic: float = NAN
+    geometric: float = NAN
+    arithmetic: float = NAN
     error_mean: float = NAN
     error_max: float = NAN
     bias: float = NAN
@@ -74,21 +65,6 @@ class Line:
     planning_seconds: float = NAN
     from_truth: bool = False
     reasons: tuple[str, ...] = ()
-
-    @property
-    def harmonic(self) -> float:
-        """Harmonic mean of the cycle speedups."""
-        return self.speedups.harmonic
-
-
-def means(speedups: Sequence[float]) -> Means:
-    """Compute the harmonic, geometric and arithmetic mean.
-
-    >>> [round(m, 3) for m in means([1.0, 4.0])]
-    [1.6, 2.0, 2.5]
-    """
-    values = np.asarray(speedups, dtype=float)
-    return Means(float(1.0 / (1.0 / values).mean()), float(np.exp(np.log(values).mean())), float(values.mean()))
 
 
 def _mean(values: Iterable[float | None]) -> float:
@@ -114,7 +90,7 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
     simulated = float(np.mean([row.simulated_total for row in good]))
     speedup = good[0].total / simulated if simulated > 0 else math.inf
     return Line(
-        workload, policy, budget, good[0].launches, 1, len(good), Means(speedup, speedup, speedup),
+        workload, policy, budget, good[0].launches, 1, len(good), *(speedup,) * 3,
         error_mean=float(np.abs(errors).mean()),
         error_max=float(np.abs(errors).max()),
         bias=float(errors.mean()),
@@ -151,10 +127,13 @@ def _of_workloads(policy: str, budget: float, lines: list[Line], workloads: int)
     if len(good) < workloads or not good:
         missing = f"in no average: it ran on {len(good)} of {workloads} workloads"
         return Line(ALL, policy, budget, 0, reasons=(missing, *reasons) if good else reasons)
+    speedups = np.array([line.harmonic for line in good])
     averaged = ("error_mean", "bias", "spread", "beyond_latency", "half_width", "held", "within")
     return Line(
         ALL, policy, budget, sum(line.launches for line in good), len(good), sum(line.runs for line in good),
-        means([line.harmonic for line in good]),
+        harmonic=float(1.0 / (1.0 / speedups).mean()),
+        geometric=float(np.exp(np.log(speedups).mean())),
+        arithmetic=float(speedups.mean()),
         error_max=max(line.error_max for line in good),
         bound=good[0].bound,
         simulated=sum(line.simulated for line in good),
@@ -185,8 +164,8 @@ COLUMNS = (
 )
 OVER_ALL = (
     *COLUMNS[:3],
-    Column("geometric mean", factor, "speedups.geometric", brief=False),
-    Column("arithmetic mean", factor, "speedups.arithmetic", brief=False),
+    Column("geometric mean", factor, "geometric", brief=False),
+    Column("arithmetic mean", factor, "arithmetic", brief=False),
     *COLUMNS[3:],
 )
 LEGEND = (
