@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from kernelpoint.estimation.inference import Errors, ratio
 from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run
+from kernelpoint.journal.records import plain
 from kernelpoint.pages.numbers import finite
 from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.program import Program
@@ -49,16 +50,6 @@ class CounterRow:
     ratio: Estimate
     difference: Estimate
     separate: float
-
-    @classmethod
-    def exact(cls, counter: str, first: float, second: float) -> CounterRow:
-        """Make the comparison of a counter whose total is exact in both runs.
-
-        >>> CounterRow.exact("instructions", 100.0, 100.0).ratio.half_width
-        0.0
-        """
-        ratio = Estimate.exact(second / first) if first else Estimate.of(math.nan)
-        return cls(counter, first, second, ratio, Estimate.exact(second - first), 0.0)
 
     @property
     def tighter(self) -> float:
@@ -93,16 +84,10 @@ class Comparison:
     notes: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
-        """The comparison as a JSON object."""
-        content = asdict(self)
-        rows = content.pop("rows")
-        for row, compared in zip(rows, self.rows, strict=True):
-            row |= {"separate_half_width": row.pop("separate"), "tighter": compared.tighter}
-            for name in ("ratio", "difference"):
-                interval = row[name]
-                parts = {part: interval[part] for part in ("half_width", "std_error", "degrees_of_freedom")}
-                row[name] = {"value": interval["estimate"], **parts}
-        return dict(finite(content | {"counters": rows}))
+        """The comparison as a JSON object, with estimates as in the summary of a run."""
+        content = plain(self)
+        rows = [{**row, "tighter": of.tighter} for row, of in zip(content.pop("rows"), self.rows, strict=True)]
+        return dict(finite({**content, "counters": rows}))
 
 
 def compare_runs(first: Run, second: Run) -> Comparison:
@@ -221,7 +206,8 @@ def _row(first: Run, second: Run, counter: str, pair: tuple[str, str], errors: E
     """
     a, b = first.estimates()[counter], second.estimates()[counter]
     if a.half_width == b.half_width == 0.0:
-        return CounterRow.exact(counter, a.estimate, b.estimate)
+        quotient = Estimate.exact(b.estimate / a.estimate) if a.estimate else Estimate()
+        return CounterRow(counter, a.estimate, b.estimate, quotient, Estimate.exact(b.estimate - a.estimate), 0.0)
     total_of_first, total_of_second = (errors([(1.0, name)]).value for name in pair)
     difference = errors([(1.0, pair[1]), (-1.0, pair[0])]).estimate("", confidence)
     quotient = ratio("", pair[::-1], errors, confidence)
