@@ -1,8 +1,8 @@
 """The commands behind the pages of evidence run: one seeded cell of each."""
 
-import os
-import subprocess
-import sys
+import io
+import runpy
+from contextlib import redirect_stdout
 
 import methods
 import pytest
@@ -14,14 +14,17 @@ import kernelpoint as kp
 from kernelpoint.randomness import generator
 
 
-def printed(*command: str) -> list[str]:
-    """The lines that a program of `lab` prints; it must end well."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    done = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.splitlines()
+def printed(script: str, *arguments: str) -> list[str]:
+    """The lines that a program of `lab` prints; it must end well. It runs in this process, which has read what it imports."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.chdir(ROOT)
+        patch.setattr("sys.argv", [script, *arguments])
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            assert not end.code, end.code
+    return out.getvalue().splitlines()
 
 
 def test_a_file_is_a_population(tmp_path):

@@ -17,7 +17,7 @@ from kernelpoint.packs.pack import write_pack
 def packed(tmp_path_factory):
     """A sampled run of the embedded host, its pack, and nothing else: traces and cache are gone."""
     home = tmp_path_factory.mktemp("home")
-    traces = synthesised(home / "traces", "iterative-solver", 300, rows=1024)
+    traces = synthesised(home / "traces", "iterative-solver", 300, rows=64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNELPOINT_CACHE", str(home / "cache"))
         run = kp.simulate(

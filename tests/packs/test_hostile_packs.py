@@ -295,7 +295,7 @@ def test_a_bomb_is_refused_with_its_size_unless_it_is_asked_for(forged, tmp_path
 
 
 def test_a_pack_is_read_as_a_stream(forged, tmp_path):
-    pack = bomb(forged, 256)
+    pack = bomb(forged, 128)
     code = (
         "import resource, sys; from pathlib import Path; from kernelpoint.packs.unpack import unpack, about_pack\n"
         "about_pack(Path(sys.argv[1])); before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
