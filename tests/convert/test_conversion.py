@@ -16,7 +16,7 @@ from kernelpoint.errors import TraceError
 from kernelpoint.simulators.macsim.convert import FIRST_CODE, convert_to_macsim
 from kernelpoint.traces import fields_of, launch_paths, read_header, scan_trace
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LOAD = "0000 ffffffff 1 R1 LDG.E.SYS 1 R2 4 1 0x7f0000001000 {}"
 EXIT = "0010 ffffffff 0 EXIT 0 0"
 

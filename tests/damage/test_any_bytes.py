@@ -366,7 +366,7 @@ def test_any_bytes_of_kept_arrays_are_read_or_refused(edits):
 @pytest.fixture(scope="module")
 def pack(folder):
     """The pack of a small run."""
-    traces = synthesised(folder / "traces", "iterative-solver", 40, rows=256)
+    traces = synthesised(folder / "traces", "iterative-solver", 40, rows=64)
     run = kp.simulate(traces, folder / "packed.kpjournal", fast_model="rtx", error_budget={"relative_error": 0.05})
     write_pack(run, folder / "sample.kppack")
     return folder / "sample.kppack"

@@ -19,7 +19,7 @@ LAYER = "failing_io.c"
 
 
 # Kind of run -> every how many operations the suite lets one fail.
-RUNS = {"sample": 7, "left out": 13, "validation": 37, "selection": 23, "workers": 41}
+RUNS = {"sample": 13, "left out": 23, "validation": 67, "selection": 41, "workers": 73}
 SIMULATORS = 90  # the same of a run whose simulators are processes under Dask
 
 

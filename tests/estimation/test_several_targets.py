@@ -132,7 +132,7 @@ def test_a_target_that_no_result_has_is_refused_by_name():
 
 def test_a_target_that_hardly_any_draw_shows_is_not_met_by_draws_that_agree_on_nothing():
     """One launch in 100 reads from DRAM, and no prediction tells which: few draws are all zeros."""
-    for seed in range(10):
+    for seed in range(4):
         reads = np.where(generator(seed, "rare reads").random(UNITS) < 0.01, 40.0, 0.0)
         engine = assisted(seed, BOTH, {"cycles": CYCLES, "reads": np.zeros(UNITS)})
         *_, look = passes(engine, COUNTERS, np.column_stack([TRUTH[:, 0], reads]))

@@ -11,7 +11,7 @@ from sanitised import program
 from seeds import write_seeds
 
 HERE = Path(__file__).parent
-RUNS = int(os.environ.get("FUZZ_RUNS", "1500"))
+RUNS = int(os.environ.get("FUZZ_RUNS", "500"))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -33,14 +33,14 @@ def assert_same(a, b):
             np.testing.assert_array_equal(value, getattr(b, name), err_msg=name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(ctas=launches(), max_nodes=st.sampled_from([16, 20, 40, 20000]))
 def test_the_fast_builder_agrees_with_the_slow_one(folder, ctas, max_nodes):
     path = write_trace(folder, ctas)
     assert_same(build_graph(path, max_nodes), build_graph_slow(path, max_nodes))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ctas=valued_launches(), max_nodes=st.sampled_from([16, 30, 20000]), data=st.data())
 def test_operand_values_make_the_statistics_of_the_slow_builder_in_any_order_of_ctas(folder, ctas, max_nodes, data):
     path = write_trace(folder, ctas, version=6)
@@ -50,7 +50,7 @@ def test_operand_values_make_the_statistics_of_the_slow_builder_in_any_order_of_
     assert_same(graph, build_graph(write_trace(folder, ctas, order=order, version=6), max_nodes))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ctas=launches(), data=st.data())
 def test_the_order_of_ctas_in_the_file_does_not_matter(folder, ctas, data):
     order = data.draw(st.permutations(range(len(ctas))))
@@ -59,7 +59,7 @@ def test_the_order_of_ctas_in_the_file_does_not_matter(folder, ctas, data):
         assert_same(straight, build_graph(write_trace(folder, ctas, order=order), max_nodes))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ctas=launches(), shift=st.integers(1, 2**20))
 def test_no_feature_depends_on_where_buffers_lie(folder, ctas, shift):
     moved = re.sub(r"0x7f[0-9a-f]{10}\b", lambda m: hex(int(m[0], 16) + 256 * shift), trace_text(ctas))

@@ -63,10 +63,15 @@ def test_a_plan_says_what_it_assumes_of_launches_that_nobody_sees(traces):
     assert f"takes {times[0.01]:.2g} times its expected cycles breaks it unseen" in said
 
 
-@pytest.mark.parametrize(("workload", "sizes"), [("iterative-solver", {"rows": [1024, 2048]}), ("cnn-inference", {})])
-def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of_two(workload, sizes, tmp_path):
-    traces, of_looser = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes), {}
-    for error in (0.05, 0.01):
+@pytest.mark.parametrize(
+    ("workload", "launches", "errors", "sizes"),
+    [("iterative-solver", 200, (0.05, 0.01), {"rows": [1024, 2048]}), ("cnn-inference", 400, (0.01,), {})],
+)
+def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of_two(
+    workload, launches, errors, sizes, tmp_path
+):
+    traces, of_looser = synthesised(tmp_path, workload, launches, **sizes), {}
+    for error in errors:
         made = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": error})
         forecast = next(each for each in made.forecast if each.relative_error == error)
         assert forecast.prices.keys() == set(PRICED)
@@ -74,11 +79,11 @@ def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of
             budget = {"relative_error": error, "further": {name: error}}
             took = simulate(traces, tmp_path / f"{name}{error}.kpjournal", error_budget=budget).ended().simulated
             assert least / 2 <= took <= 2 * most, (name, error, least, most, took)
-            assert forecast.launches <= least <= most <= 2 * LAUNCHES and forecast.most_launches <= most
+            assert forecast.launches <= least <= most <= launches and forecast.most_launches <= most
             assert least >= len(Engine(made.design, ErrorBudget(error)).drawn()), "the first pass alone takes more"
             assert least >= of_looser.get(name, [0, 0])[0] and most >= of_looser.get(name, [0, 0])[1]
         assert f"+- {forecast.budget} in cycles and in one more counter: l1_misses " in "\n".join(
-            sentences([forecast], 2 * LAUNCHES)
+            sentences([forecast], launches)
         )
         of_looser = forecast.prices
 

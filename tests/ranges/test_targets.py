@@ -115,7 +115,7 @@ def test_a_budget_of_a_range_without_an_error_is_refused(content):
 
 def test_targets_of_ranges_are_held_as_often_as_stated(host, table):
     held = []
-    for seed in range(40):
+    for seed in range(20):
         run = run_of(host, table, more=f"policy: random\nseed: {seed}")
         (table.parent / "run.kpjournal").unlink()
         for k in range(4):

@@ -11,7 +11,7 @@ from trace_writer import cta, small_trace, traces, write
 
 from kernelpoint.traces import read_header
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("form", ["plain", "xz", "zst"])

@@ -13,7 +13,7 @@ from kernelpoint import _native
 from kernelpoint.program import UNITS
 from kernelpoint.traces import fields_of, scan_trace
 
-SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LOADS = [
     "0000 ffffffff 1 R1 S2R 0 0",
     "0010 ffffffff 1 R2 LDG.E.SYS 1 R4 4 1 0x7f0000001000 4",

@@ -16,7 +16,7 @@ from kernelpoint.traces import fields_of, launch_paths, read_header, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MOVE, EXIT = "0000 ffffffff 1 R1 MOV 1 R2 0 0 NoVal", "0010 ffffffff 0 EXIT 0 0 0 NoVal"
 
 
