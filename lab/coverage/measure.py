@@ -187,8 +187,9 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
         limits = with_limits(run.look, run.engine, plan, set(), budget.targets).estimates
 
         def numbers(name: str) -> Sequence[float]:
-            width = run.look.estimates[name].relative_half_width
-            holds, narrow = np.isnan(width) or run.held(name), width <= WEAK
+            e = run.look.estimates[name]
+            width = e.relative_half_width
+            holds, narrow = np.isnan(e.half_width) or run.held(name), width <= WEAK
             limit = limits[name].at_most
             is_limited = bool(np.isfinite(limit))
             whole = totals.get(dict(AT_MOST).get(name, ""), np.nan)
