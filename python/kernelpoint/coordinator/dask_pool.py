@@ -62,7 +62,7 @@ SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of wor
 
 
 class DaskPool:
-    """Pool of Dask workers that simulate chains (consecutive launches that one worker simulates).
+    """Pool of Dask workers that simulate chains of launches (session.orders.Chain).
 
     Args:
         cluster: a Dask cluster, which is closed at the end of the run; or the address of a scheduler, which keeps running.
@@ -102,9 +102,7 @@ class DaskPool:
         return answering_dashboard(self._cluster, self._client)
 
     def begin(self, work: Work, chain: Chain) -> Any:
-        """Submit a chain (consecutive launches that one worker simulates). Workers begin chains in the order of submission.
-        Returns a handle of the task.
-        """
+        """Submit a chain and return a handle of the task. Workers begin chains in the order of submission."""
         self._urgency -= 1
         with self._watched():
             future = self._client.submit(

@@ -25,10 +25,9 @@ LEAST_SECONDS, LEAST_REPORTED = 1.0, 60.0  # that it takes before either
 class Simulations:
     """Scheduler of launches on workers. Workers simulate them in any order; the session receives results in program order.
 
-    Chains with the largest expected cost begin first (Graham 1969). If a chain
-    takes longer than expected and a worker is idle, the chain is begun a second time, and the first result counts (backup
-    tasks: Dean and Ghemawat, MapReduce, OSDI 2004). The expected time of a chain is its cost times the measured seconds for a
-    unit of cost.
+    Chains with the largest expected cost begin first (Graham 1969). If a chain takes longer than expected and a worker is idle,
+    the chain is begun a second time, and the first result counts (backup tasks: Dean and Ghemawat, MapReduce, OSDI 2004). The
+    expected time of a chain is its cost times the measured seconds for a unit of cost.
 
     Args:
         pool: pool of workers.

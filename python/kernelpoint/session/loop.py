@@ -38,7 +38,7 @@ from kernelpoint.session.orders import OnlinePass, Orders
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.statement import Statement, look_record
+from kernelpoint.session.statement import Statement
 from kernelpoint.session.validation import ReplayCheck, Validation, needs_validation, why_not_checked
 
 # Steps of the loop in the journal. All other records are decisions, outcomes, and incidents in between.
@@ -56,30 +56,25 @@ class Loop:
         initial_states: cache state in which launches begin.
 
     Attributes:
-        orders: the launches that the run waits for now; one of `online`, `validation` or `sample`.
-        online: orders that list the launches of a run whose launches were not known before; None for other runs.
+        orders: the launches that the run waits for now: `sample`, `validation`, or the first pass of an online run.
         validation: orders of the launches that measure the error of restored caches; None for a run without them.
         sample: the launches drawn, and their results.
         is_done: True when the run has ended.
     """
 
-    plan: Plan
     sample: Sample
 
     def __init__(self, setup: Setup, recorder: Recorder, initial_states: InitialStates) -> None:
         self._setup, self._recorder, self._initial_states = setup, recorder, initial_states
-        self.online: OnlinePass | None = None
         self.validation: Validation | None = None
         self.is_done = False
         if setup.plan is None:
             self.orders: Orders = OnlinePass(setup.host.launch_counts)
-            self.online = self.orders
         else:
             self._prepare(setup.plan)
 
     def _prepare(self, plan: Plan) -> None:
         """Prepare the run when its launches are known: draw the sample, begin the first pass."""
-        self.plan = plan
         self.orders = self.sample = Sample(self._setup, plan)
         if needs_validation(self._setup):
             self.validation = Validation(self._setup, self.sample, self._initial_states)
@@ -87,13 +82,13 @@ class Loop:
     def run(self) -> Steps:
         """Iterator over the steps of the whole run; it pauses wherever results of launches are needed."""
         recorder = self._recorder
-        if self.online is not None:
-            yield from self._list_launches(self.online)
+        if isinstance(self.orders, OnlinePass):
+            yield from self._list_launches(self.orders)
         sample, validation = self.sample, self.validation
         if validation is not None and validation.remaining:
             yield from self._validate(validation)
         if not self.next_is_step():  # else it was said
-            for unit, why in sorted(self.plan.broken.items()):
+            for unit, why in sorted(sample.plan.broken.items()):
                 process, index = sample.place(unit)
                 recorder.degrade(
                     f"launch {index} of process {process} is ordered for certain and tried at most twice, "
@@ -109,7 +104,7 @@ class Loop:
             else:
                 sample.begin_pass()
                 recorder.write(PassRecord(sample.pass_index, sample.open_count, sample.engine.sampling.pass_state()))
-                recorder.pass_begins(sample.pass_index, sample.open_count, self.plan.program.size)
+                recorder.pass_begins(sample.pass_index, sample.open_count, sample.plan.program.size)
             yield from self._outcomes(sample)
             # Before the interim analysis, because the error of replay is part of every bound that it states.
             while validation is not None:
@@ -151,7 +146,7 @@ class Loop:
             if recorded is not None or sample.is_complete:  # a look is taken again: the error budget may have changed
                 sample.engine.systematic.set(self._replay_check().errors)
                 look = sample.look = sample.engine.look()
-                recorder.write(look_record(sample.pass_index, look))
+                recorder.write(LookRecord(sample.pass_index, bool(look.met), look.estimates, look.ratios))
                 ranges = widths(setup.config, look.ranges)
                 recorder.looked(look, sample.pass_index, setup.budget, ranges, bool(setup.withdrawing))
             if self.next_is_step():
@@ -228,13 +223,13 @@ class Loop:
         self.orders.forget_in_flight()
         if not isinstance(self.orders, Sample):
             return
-        ended = sorted(in_flight & self.plan.broken.keys())
+        ended = sorted(in_flight & self.sample.plan.broken.keys())
         if ended and self._leave_out(ended):
             self._recorder.degrade(f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read")
         if (failed := self.sample.failed_for_good()) and self._leave_out(failed):
             self._recorder.degrade(f"{self._places(failed)} left out: the simulator ended in it, or in two that are alike")
         if self.sample.open_count:
-            self._recorder.pass_begins(self.sample.pass_index, self.sample.open_count, self.plan.program.size)
+            self._recorder.pass_begins(self.sample.pass_index, self.sample.open_count, self.sample.plan.program.size)
 
     def _places(self, units: list[int]) -> str:
         """Subject of the sentence on launches that are left out: their places, or their number."""
@@ -298,10 +293,10 @@ class Loop:
 
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
-        if not self.plan.program.size > self.sample.results:
+        if not self.sample.plan.program.size > self.sample.results:
             raise SessionError(f"the total over the simulated launches could not be computed: {describe(error)}") from error
         what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
-        if self.plan.program.listed is not None:
+        if self.sample.plan.program.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")
             self.sample.look = None
             return False
@@ -319,8 +314,8 @@ class Loop:
 
     def statement(self) -> Statement:
         """Final statement of the run: estimates, bounds and counts. It has no estimate if the run ended inside a pass."""
-        if self.online is not None and self.orders is self.online:
-            self._prepare(self._plan_of_each(self.online))
+        if isinstance(self.orders, OnlinePass):
+            self._prepare(self._plan_of_each(self.orders))
         return Statement(self._setup, self.sample, self._replay_check(), self._recorder.degraded, self.is_done)
 
 

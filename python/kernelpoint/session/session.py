@@ -29,6 +29,7 @@ from kernelpoint.session.orders import (
     SKIP,
     Answer,
     Calls,
+    OnlinePass,
     Order,
     Orders,
     Planned,
@@ -104,7 +105,7 @@ class Session(Calls):
             self.loop.accept(decision)
         answer = orders.answer(unit)
         if answer.action == SIMULATE and self._whole_traces is not None:
-            program = self.loop.plan.program
+            program = self.loop.sample.plan.program
             of_program = program.traces[unit] if program.has_traces else ""
             if problem := self._whole_traces.problem(trace_path or of_program):
                 self.loop.accept(orders.record(unit, Outcome(process, index, reason=problem)))
@@ -250,9 +251,9 @@ class Session(Calls):
     def launch_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch; None if its trace was not read."""
         loop = self.loop
-        if loop.orders is loop.online:
+        if isinstance(loop.orders, OnlinePass):
             return None
-        return loop.plan.name_of_unit(loop.sample.unit(process, self._index(process, index)))
+        return loop.sample.plan.name_of_unit(loop.sample.unit(process, self._index(process, index)))
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 

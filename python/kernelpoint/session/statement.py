@@ -16,7 +16,6 @@ from kernelpoint.estimation import Estimate, Look, PartTotals, Tree, subtotals
 from kernelpoint.journal import (
     KernelRecord,
     LaunchesRecord,
-    LookRecord,
     OpenLaunchRecord,
     RangeRecord,
     SummaryRecord,
@@ -351,20 +350,11 @@ def as_stated(estimates: Mapping[Name, Estimate], is_withdrawn: bool = False) ->
     >>> as_stated({"reads": Estimate.of(4.0, math.inf)})["reads"].is_bounded
     False
     """
-    left_out = {"half_width", "relative_half_width", "at_most"} if is_withdrawn else set()
-    numbers = {
-        name: [math.nan if part in left_out else getattr(estimate, part) for part in OF_ESTIMATE]
-        for name, estimate in estimates.items()
+    left_out = ("half_width", "relative_half_width", "at_most") if is_withdrawn else ()
+    parts = {
+        name: [math.nan if part in left_out else getattr(one, part) for part in OF_ESTIMATE] for name, one in estimates.items()
     }
-    return {
-        name: Estimate("", *(value if math.isfinite(value) else math.nan for value in values))
-        for name, values in numbers.items()
-    }
-
-
-def look_record(pass_index: int, look: Look) -> LookRecord:
-    """Journal record of an interim analysis (the test of the error bound after a round of sampling)."""
-    return LookRecord(pass_index, bool(look.met), as_stated(look.estimates), as_stated(look.ratios))
+    return {name: Estimate("", *(v if math.isfinite(v) else math.nan for v in values)) for name, values in parts.items()}
 
 
 # ---- the types of the ABI ---------------------------------------------------------------------------------------------
@@ -400,10 +390,7 @@ class Summary:
         """Convert the journal's summary of a run to the form of the C interface. `saved_seconds` is the processor time that the
         run saved, or None.
         """
-        bounded, names = (
-            record.half_width is not None,
-            set[str](),
-        )  # of counters and ratios without the error of restored caches
+        bounded, names = record.half_width is not None, set[str]()  # names: without the error of restored caches
         if record.bound_scope in (TOTAL_ERROR, SAMPLING_ERROR):
             names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}
             names |= {name for name in record.ratios if names & set(RATIOS[name])}
