@@ -50,6 +50,7 @@ class Engine:
     Attributes:
         sampling: the sampling method for the design.
         results: results so far.
+        left_out: launches that can have no result, and the stratum of each, or -1.
         systematic: errors that all results share, such as the replay error; `set` before each interim analysis.
 
     >>> u = np.random.default_rng(0).random(1000)
@@ -85,7 +86,7 @@ class Engine:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
         self.results = sampling.results
         self.systematic = SystematicErrors(self.budget, sampling.made_of)
-        self._left_out: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
+        self.left_out: dict[int, int] = {}
         self._left = self.budget  # of the last look: what other errors leave for sampling
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
         self._ends = False  # at the last look the budget was met, or no larger sample meets it
@@ -101,7 +102,7 @@ class Engine:
         a result.
         """
         drawn = self.drawn()
-        return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._left_out), assume_unique=True)
+        return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self.left_out), assume_unique=True)
 
     def grow(self) -> bool:
         """Enlarge the sample for the next pass (round of sampling), from the last interim analysis.
@@ -172,26 +173,26 @@ class Engine:
         other.take_over(self)
         other.sampling.looks = self.sampling.looks
         strata = np.asarray(self.sampling.design.labels)
-        other._left_out = self._left_out | {unit: int(strata[unit]) for unit in units}
+        other.left_out = self.left_out | {unit: int(strata[unit]) for unit in units}
         return other
 
     def nonresponse(self) -> dict[int, Values]:
         """For the index of each launch that can have no result, an estimate of each counter; {} before the first result."""
         units = self.results.units
-        if not self._left_out or not len(units):
+        if not self.left_out or not len(units):
             return {}
         x = self.sampling.covariate
-        covariates = {} if x is None else {unit: float(x[unit]) for unit in self._left_out}
+        covariates = {} if x is None else {unit: float(x[unit]) for unit in self.left_out}
         of_results = None if x is None else np.asarray(x, dtype=float)[units]
         strata = np.asarray(self.sampling.design.labels)[units]
-        return values_of(self._left_out, self.counters, self.results.of(units), strata, of_results, covariates)
+        return values_of(self.left_out, self.counters, self.results.of(units), strata, of_results, covariates)
 
     @property
     def has_bias(self) -> bool:
         """True if results have a systematic error, or some launches can have no result. Then no part of the run has a smaller
         relative error than the whole.
         """
-        return bool(self.systematic.by_counter or self._left_out)
+        return bool(self.systematic.by_counter or self.left_out)
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 

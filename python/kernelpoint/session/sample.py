@@ -42,9 +42,6 @@ class Sample(Orders):
     Attributes:
         engine: object that draws launches and estimates totals.
         look: estimates at the end of the last pass (round of sampling).
-        results: number of launches with a result.
-        has_result: bool [N], True for launches with a result.
-        left_out: launches that will have no result because they fail.
         warnings: for a run whose traces do not suffice: a sentence on the traces to add.
         projections: for launches that may be stopped early: objects that decide and project.
         projected: launches with a projected result.
@@ -63,9 +60,6 @@ class Sample(Orders):
         budget, ranges = self._targets
         self.engine = Engine(plan.first_phase or plan.design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
-        self.results = 0
-        self.has_result = np.zeros(plan.program.size, dtype=bool)
-        self.left_out: set[int] = set()
         self.warnings: list[str] = []
         self.projections = Projections(setup.policy.projects(setup.config))
         self.attempts: dict[int, int] = {}
@@ -91,6 +85,16 @@ class Sample(Orders):
     def is_complete(self) -> bool:
         """True if every sampled launch has its result."""
         return not len(self.engine.wanted())
+
+    @property
+    def results(self) -> int:
+        """Number of launches with a result."""
+        return self.engine.results.count
+
+    @property
+    def has_result(self) -> np.ndarray:
+        """bool [N], True for launches with a result."""
+        return self.engine.results.rows >= 0
 
     def begin_pass(self, state: Mapping[str, Any] | None = None) -> None:
         """Request the launches that the sample of a pass (round of sampling) needs and that have no result.
@@ -144,8 +148,8 @@ class Sample(Orders):
         budget, ranges = self._targets
         self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
         self.engine.take_over(before)
-        if self.left_out:
-            self.engine = self.engine.leaving_out(sorted(self.left_out))
+        if before.left_out:
+            self.engine = self.engine.leaving_out(sorted(before.left_out))
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
@@ -242,8 +246,6 @@ class Sample(Orders):
             return "" if was_stated else f"launch {record.launch} of process {record.process} could not be simulated: {why}"
         self.engine.record(unit, tuple(counters), tuple(counters.values()))
         self._counters = self._counters or tuple(counters)
-        self.has_result[unit] = True
-        self.results += 1
         if record.projection is not None:
             self.projected.add(unit)
             self.projections.count_result(counters, record.projection)
@@ -257,8 +259,7 @@ class Sample(Orders):
     def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         units = self.open()
         self.engine.record_many(units, counters, results[units])
-        self.has_result[units], self._is_open[units] = True, False
-        self.results, self.open_count = self.results + len(units), 0
+        self._is_open[units], self.open_count = False, 0
 
     # ---- launches that fail -----------------------------------------------------------------------------------------
 
@@ -278,7 +279,7 @@ class Sample(Orders):
         if shapes is not None:
             kinds, times = np.unique(shapes[sorted(self.fatal)], return_counts=True)
             alike = np.flatnonzero(np.isin(shapes, kinds[(times >= ALIKE_FATAL) & (kinds >= 0)]))
-            units |= {unit for unit in alike.tolist() if not self.has_result[unit]} - self.left_out
+            units |= set(alike[self.engine.results.rows[alike] < 0].tolist()) - self.engine.left_out.keys()
         return sorted(units)
 
     def can_leave_out(self, units: Sequence[int]) -> bool:
@@ -299,7 +300,6 @@ class Sample(Orders):
             self.attempts.pop(unit, None)
             self.close(unit)
         self.engine = self.engine.leaving_out(units)
-        self.left_out |= set(units)
 
     def forget_in_flight(self) -> None:
         """Mark launches whose simulator process ended as waiting again. Failed launches are tried again, unless they ended
@@ -314,7 +314,7 @@ class Sample(Orders):
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch was simulated to its end."""
-        return bool(self.has_result[unit]) and unit not in self.projected
+        return bool(self.engine.results.rows[unit] >= 0) and unit not in self.projected
 
     def expansions(self, units: np.ndarray) -> np.ndarray:
         """Weight of each launch in the estimated total, float64: the number of launches it represents; 0 without a result."""

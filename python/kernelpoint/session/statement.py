@@ -71,9 +71,9 @@ class Statement:
         if sample.look is None:
             return None
         exact = {name: float(values.sum()) for name, values in self._exact.items()}
-        latency = setup.host.launch_latency * len(sample.has_result)
+        latency = setup.host.launch_latency * self._plan.program.size
         engine, targets = sample.engine, setup.budget.targets
-        return stated(sample.look, engine, self._plan, sample.has_result, exact, targets, latency, sample.projected)
+        return stated(sample.look, engine, self._plan, exact, targets, latency, sample.projected)
 
     @cached_property
     def _exact(self) -> dict[str, np.ndarray]:
@@ -114,7 +114,7 @@ class Statement:
             *(float(self.values(name)[unit]) for name in self._sample.engine.counters),
             *(math.nan for _ in range(2 - len(self._sample.engine.counters))),
         ]
-        simulated = bool(self._sample.has_result[unit])
+        simulated = bool(self._sample.engine.results.rows[unit] >= 0)
         return cycles, instructions, simulated, counters if simulated else []
 
     def launches(self) -> Iterator[LaunchesRecord]:
@@ -153,7 +153,7 @@ class Statement:
     def _summarise(self, checked: ReplayCheck, degraded: Sequence[str]) -> SummaryRecord:
         setup, sample, look = self._setup, self._sample, self._look
         config, host, plan, budget = setup.config, setup.host, self._plan, setup.budget
-        launches, simulated = len(sample.has_result), sample.results - sample.copies
+        launches, simulated = plan.program.size, sample.results - sample.copies
         if look is None:
             totals = sample.engine.results.totals
             counters = self._stated({name: Estimate(simulated=value) for name, value in totals.items()})
@@ -191,7 +191,7 @@ class Statement:
             copied=sample.copies or None,
             passes=sample.pass_index + 1,
             projected=sample.projections.count,
-            lost=sorted({*sample.failed(), *sample.left_out}),
+            lost=sorted({*sample.failed(), *sample.engine.left_out}),
             never_completed=sorted(sample.in_flight),
             restarts=list(sample.restarts),
             policy=config.policy.name,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
 from kernelpoint.estimation import Engine, Look
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.exact import with_exact, with_grids
@@ -18,7 +16,6 @@ def stated(
     look: Look,
     engine: Engine,
     plan: Plan,
-    has_result: np.ndarray,
     exact: Mapping[str, float],
     targets: Collection[str],
     latency: int,
@@ -30,7 +27,6 @@ def stated(
         look: interim analysis.
         engine: engine with the results.
         plan: plan of the run.
-        has_result: bool [N], True for simulated launches.
         exact: totals that the traces determine (`exact_values`), by counter.
         targets: counters and ratios of the error budget.
         latency: sum of the constant launch latencies of all launches, in cycles.
@@ -47,4 +43,4 @@ def stated(
     # Limits behind identities, which may give a half-width to a counter that had none.
     look = with_limits(look, engine, plan, projected, targets)
     # Grids last: CTAs and warps that the host does not report are in no identity.
-    return with_grids(look, plan, has_result)
+    return with_grids(look, plan, engine.results.rows >= 0)
