@@ -34,7 +34,7 @@ from kernelpoint.policies.methods.gcl import Gcl
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.program import Program as Launches
 from kernelpoint.randomness import generator
-from kernelpoint.traces import launch_paths, scan_launches
+from kernelpoint.traces import read_trace_list, scan_launches
 from kernelpoint_lab.training.model import TraceEncoder
 from kernelpoint_lab.training.writing import write_checkpoint
 
@@ -86,7 +86,7 @@ def opcode_shares(scan: Launches) -> np.ndarray:
 
 def program(traces: str, gpu: str, checkpoints: Mapping[str, Path | str]) -> Program:
     """Read a trace list: its launches, each feature of their traces, and their true cycles."""
-    scan = scan_launches(launch_paths(traces))
+    scan = scan_launches(read_trace_list(traces).traces)
     units = scan.read.records["by_unit"][scan.read.of_streams].astype(float)
     features = {
         "nothing": np.ones((len(units), 1)),

@@ -17,7 +17,7 @@ import numpy as np
 
 from kernelpoint.encoder.embed import embed_streams
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
-from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, read_trace_list, scan_launches
 
 
 def compare(lists: list[str]) -> None:
@@ -27,7 +27,7 @@ def compare(lists: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             convert_to_macsim(path, f"{folder}/macsim")
             cache = ArtefactCache()  # the user's: a run that was stopped goes on with the embeddings it had
-            tables = [scan_launches(launch_paths(p), cache) for p in (path, f"{folder}/macsim")]
+            tables = [scan_launches(read_trace_list(p).traces, cache) for p in (path, f"{folder}/macsim")]
             assert not tables[0].errors and not tables[1].errors
             merged = len(set(zip(*(t.stream_ids.tolist() for t in tables), strict=True)))
             print(

@@ -38,7 +38,7 @@ from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import generator
 from kernelpoint.session.setup import budget_of
-from kernelpoint.traces import launch_paths, read_trace_list
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
@@ -50,8 +50,8 @@ CENSUS_HEADER = (
     "total_insts, total_reported_insts\n"
 )
 SCAN = """
-from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
-table = scan_launches(launch_paths({source!r}), ArtefactCache({folder!r}))
+from kernelpoint.traces import ArtefactCache, read_trace_list, scan_launches
+table = scan_launches(read_trace_list({source!r}).traces, ArtefactCache({folder!r}))
 print(len(table.streams), "sequences,", len(table.errors), "broken")
 """
 OPEN = """
@@ -128,7 +128,7 @@ def apart(name: str, code: str, **environment: str) -> None:
 
 def scan(options: argparse.Namespace, folder: Path) -> None:
     """Measure reading and hashing of all traces, with an empty cache and with a full one."""
-    paths = launch_paths(options.source)
+    paths = read_trace_list(options.source).traces
     size = sum(os.path.getsize(path) for path in dict.fromkeys(paths)) / 1e6
     print(f"{len(paths):,} launches, {size:,.0f} MB")
     for title in ("cold", "from the cache"):
@@ -171,7 +171,7 @@ def program(options: argparse.Namespace, folder: Path) -> None:
 
 def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
     """Write a list of `launches` launches that repeats another, with links to the traces of that one."""
-    paths = launch_paths(trace_list)
+    paths = read_trace_list(trace_list).traces
     for path in dict.fromkeys(paths):
         (folder / Path(path).name).symlink_to(Path(path).resolve())
     names = [Path(path).name for path in paths]
@@ -186,7 +186,7 @@ def openings(options: argparse.Namespace, folder: Path) -> None:
     """Measure opening a run in a fresh process: with an empty cache, with its plan, and without the plan."""
     links, moved, config = folder / "traces", folder / "moved", folder / "kernelpoint.yaml"
     links.mkdir()
-    for number, path in enumerate(launch_paths(options.source), start=1):
+    for number, path in enumerate(read_trace_list(options.source).traces, start=1):
         (links / f"kernel-{number}{''.join(Path(path).suffixes)}").write_bytes(Path(path).read_bytes())
     config.write_text(f"version: 1\npolicy: kernelpoint\nresume: never\njournal: {folder / 'open.kpjournal'}\n")
 
@@ -209,7 +209,7 @@ def select(options: argparse.Namespace, folder: Path) -> None:
     """
     census = write_program(folder, options.launches)
     listed, chosen = str(folder / "kernelslist.g"), f"{folder}/0.01/selection.kpselect"
-    code = f"from kernelpoint.traces import launch_paths\nprint(len(launch_paths({listed!r})))"
+    code = f"from kernelpoint.traces import read_trace_list\nprint(len(read_trace_list({listed!r}).traces))"
     apart("read the list", code)
     apart("read the census", f"{CENSUS}print(read_census(Path({str(census)!r}), None, print).size)")
     for eps in ("0.05", "0.01"):

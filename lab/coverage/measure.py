@@ -77,7 +77,7 @@ from kernelpoint.session.setup import Setup
 from kernelpoint.totals.identities import AT_MOST
 from kernelpoint.totals.limits import with_limits
 from kernelpoint.totals.proportional import WEAK
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 from kernelpoint.workload.host_info import HostInfo
 
 PLANTS = {"1 in 97 x3": (97, 3.0), "1 in 50 x1.5": (50, 1.5), "1 in 200 x3": (200, 3.0)}  # one in so many, by how much
@@ -289,7 +289,7 @@ def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> S
 @cache
 def with_list(people: Population, trace_list: str) -> Population:
     """The population with its traces and without predictions."""
-    return with_traces(people.name, people.y, known_from_traces(launch_paths(trace_list)))
+    return with_traces(people.name, people.y, known_from_traces(read_trace_list(trace_list).traces))
 
 
 def paired(people: Population, eps: float, options: Namespace) -> Rows:

@@ -41,7 +41,7 @@ from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.simulators import simulator
-from kernelpoint.traces import cache_folder, launch_paths, scan_launches
+from kernelpoint.traces import cache_folder, read_trace_list, scan_launches
 from kernelpoint_lab.commands.synth import synth
 
 SHARED_DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -217,7 +217,7 @@ def list_of(workload: str) -> str:
 
 @lru_cache(maxsize=32)
 def _known(workload: str) -> Program:
-    return known_from_traces(launch_paths(list_of(workload)))
+    return known_from_traces(read_trace_list(list_of(workload)).traces)
 
 
 @lru_cache(maxsize=32)

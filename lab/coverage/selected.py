@@ -33,7 +33,7 @@ from kernelpoint.selection.output import NAME, write_output
 from kernelpoint.selection.runs import NEXT, first_phase
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
-from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.traces import read_header, read_trace_list
 from kernelpoint.workload.host_info import HostInfo
 
 ROUNDS = 4  # tracing rounds at most
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path)
     parser.add_argument("--spoil", choices=("noise", "kernels"))
     options = parser.parse_args()
-    paths = launch_paths(options.traces)
+    paths = read_trace_list(options.traces).traces
     cycles = read_profile(options.results).counters["cycles"]
     sizes = np.array([Path(path).stat().st_size for path in paths], dtype=float)
     census = census_of(paths)

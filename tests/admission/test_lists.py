@@ -8,7 +8,7 @@ from trace_writer import cta, numbered, small_trace
 
 from kernelpoint.admission import Effect, ListFiles, findings_of
 from kernelpoint.errors import TraceError
-from kernelpoint.traces import ArtefactCache, fields_of, launch_paths, read_trace_list, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, fields_of, read_trace_list, scan_launches, scan_trace
 
 EXIT = "00f0 ffffffff 0 EXIT 0 0"
 WORK = ["0000 ffffffff 1 R1 LDG.E 1 R4 4 1 0x7f3000200000 4", "0010 ffffffff 1 R2 IADD3 2 R1 R3 0"]
@@ -127,7 +127,7 @@ def test_a_folder_of_two_contexts_is_refused_with_both_lists(tmp_path):
         (folder / f"kernelslist_ctx_0x{context}.g").write_text("\n".join(names) + "\n")
     with pytest.raises(TraceError, match=r"kernelslist_ctx_0x55d0.g, kernelslist_ctx_0x7a10.g"):
         read_trace_list(folder)
-    assert len(launch_paths(folder / "kernelslist_ctx_0x7a10.g")) == 3
+    assert len(read_trace_list(folder / "kernelslist_ctx_0x7a10.g").traces) == 3
 
 
 def test_a_list_of_one_context_beside_traces_of_another_is_refused_unless_it_is_called_so(tmp_path):

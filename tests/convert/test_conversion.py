@@ -14,7 +14,7 @@ from trace_writer import cta, small_trace, traces, write
 
 from kernelpoint.errors import TraceError
 from kernelpoint.simulators.macsim.convert import FIRST_CODE, convert_to_macsim
-from kernelpoint.traces import fields_of, launch_paths, read_header, scan_trace
+from kernelpoint.traces import fields_of, read_header, read_trace_list, scan_trace
 
 SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LOAD = "0000 ffffffff 1 R1 LDG.E.SYS 1 R2 4 1 0x7f0000001000 {}"
@@ -129,7 +129,7 @@ def test_a_kernel_with_code_far_out_is_refused(tmp_path):
 def test_the_list_names_every_launch_in_order(tmp_path):
     launch = convert(tmp_path, small_trace(cta([EXIT])))
     assert (launch.parent / "kernel_config.txt").read_text() == "nvbit\n14\n-1\n./Kernel0/trace.txt\n"
-    assert launch_paths(launch.parent) == [str(launch / "trace.txt")]
+    assert read_trace_list(launch.parent).traces == [str(launch / "trace.txt")]
     assert (launch.parent / "kernel_names.txt").read_text() == (
         "Kernel0 name: _Z3addPf\n  Grid size: (1, 1, 1), Block size: (32, 1, 1), maxBlockPerCore: 32, # of regs: 16, "
         "static shared mem: 0, dynamic shared mem: 0\n"

@@ -9,7 +9,7 @@ from fast_reader import read_fast
 from plain_macsim import BODY, NUMBERS, START, pack, record, write_launch
 
 from kernelpoint.errors import TraceError
-from kernelpoint.traces import launch_paths, read_header, read_trace_list, scan_trace
+from kernelpoint.traces import read_header, read_trace_list, scan_trace
 
 
 def names_line(number=3, grid="2, 1, 1", block="64, 1, 1"):
@@ -201,7 +201,7 @@ def test_a_list_is_read_as_macsim_reads_it(tmp_path):
     config.write_text("nvbit\n14\n-1\n./Kernel3/trace.txt\n/elsewhere/Kernel12/trace.txt\n./Kernel3/trace.txt\n")
     listed = read_trace_list(config)
     expected = [str(tmp_path / name / "trace.txt") for name in ("Kernel3", "Kernel12", "Kernel3")]
-    assert list(listed.traces) == expected == launch_paths(tmp_path)
+    assert list(listed.traces) == expected == read_trace_list(tmp_path).traces
     assert listed.numbers.tolist() == [3, 12, 3] and not any(map(len, listed.copies))
 
 

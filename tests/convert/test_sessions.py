@@ -16,7 +16,7 @@ import kernelpoint
 from kernelpoint.errors import TraceError
 from kernelpoint.graphs import build_graph
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
-from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, read_trace_list, scan_launches, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.macsim import write_macsim_list
 
@@ -32,7 +32,7 @@ def both(tmp_path_factory):
 
 
 def test_a_synthesised_workload_is_the_same_in_both_formats(both, tmp_path):
-    accelsim, macsim = (scan_launches(launch_paths(path), ArtefactCache(tmp_path / "cache")) for path in both)
+    accelsim, macsim = (scan_launches(read_trace_list(path).traces, ArtefactCache(tmp_path / "cache")) for path in both)
     assert accelsim.errors == macsim.errors == {}
     assert accelsim.stream_ids.tolist() == macsim.stream_ids.tolist()
     assert accelsim.names == macsim.names
@@ -50,7 +50,7 @@ def test_workload_json_names_the_folders(both):
 
 
 def test_graphs_of_macsim_launches_lack_what_the_format_lacks(both):
-    pairs = zip(*(launch_paths(path)[:14] for path in both), strict=True)
+    pairs = zip(*(read_trace_list(path).traces[:14] for path in both), strict=True)
     for accelsim, macsim in pairs:
         complete, lacking = build_graph(accelsim, 20_000), build_graph(macsim, 20_000)
         assert lacking.num_nodes <= complete.num_nodes  # fewer inputs: register files share numbers, addresses have none
@@ -94,7 +94,7 @@ def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
 
 def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):
     for size, folder in vectormultadd.items():
-        for path in launch_paths(folder):
+        for path in read_trace_list(folder).traces:
             launch = folder / path.split("/")[-2]
             ids = [int(p.stem[6:]) for p in launch.glob("trace_*.raw")]
             scan = scan_trace(path)
@@ -105,7 +105,7 @@ def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):
 
 
 def test_a_recorded_workload_has_the_kernels_that_it_launched(vectormultadd, tmp_path):
-    table = scan_launches(launch_paths(vectormultadd["16384"]), ArtefactCache(tmp_path / "cache"))
+    table = scan_launches(read_trace_list(vectormultadd["16384"]).traces, ArtefactCache(tmp_path / "cache"))
     assert table.errors == {} and table.stream_ids.tolist() == table.kernels.tolist() == [0, 0, 1]
 
 

@@ -56,10 +56,10 @@ def test_real_populations_are_covered_too(name):
 @pytest.fixture(scope="module")
 def solver(tmp_path_factory):
     """The launches of a small synthesised solver, with results that vary within streams."""
-    from kernelpoint.traces import launch_paths
+    from kernelpoint.traces import read_trace_list
 
     traces = synthesised(tmp_path_factory.mktemp("solver") / "traces", "iterative-solver", 300)
-    program = known_from_traces(launch_paths(traces))
+    program = known_from_traces(read_trace_list(traces).traces)
     work = program.count("instructions").astype(float)
     y = np.round((3000.0 + work / 40.0) * generator(0, "recorded results").lognormal(0.0, 0.05, len(work)))
     return traces, with_traces("solver", y, program)

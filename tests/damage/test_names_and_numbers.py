@@ -14,9 +14,9 @@ from kernelpoint.errors import KernelPointError
 from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
 from kernelpoint.program import Program
-from kernelpoint.traces import launch_paths, read_header, scan_trace
+from kernelpoint.traces import read_header, read_trace_list, scan_trace
 
-FUNCTIONS = {"list": launch_paths, "trace": scan_trace, "header": read_header, "graph": lambda p: build_graph(p, 1000)}
+FUNCTIONS = {"list": read_trace_list, "trace": scan_trace, "header": read_header, "graph": lambda p: build_graph(p, 1000)}
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_list_may_name_only_what_is_text(here):
         (here / os.fsdecode(name)).write_text("no trace\n")
     (here / "kernelslist.g").write_bytes(b"kernel-1.traceg\nkernel-\xff.traceg\n")
     with pytest.raises(KernelPointError, match=r"kernel-.*xff\.traceg.* is refused: it contains the byte 0xff") as caught:
-        launch_paths(here / "kernelslist.g")
+        read_trace_list(here / "kernelslist.g")
     str(caught.value).encode()
 
 

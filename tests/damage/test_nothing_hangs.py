@@ -25,10 +25,10 @@ from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
-from kernelpoint.traces import launch_paths, read_header, scan_trace
+from kernelpoint.traces import read_header, read_trace_list, scan_trace
 
 READERS = {
-    "list": launch_paths,
+    "list": read_trace_list,
     "trace": scan_trace,
     "header": read_header,
     "graph": lambda path: build_graph(path, 1000),
@@ -129,7 +129,7 @@ def test_an_output_may_be_what_somebody_reads(tmp_path):
 BOMB = int(os.environ.get("BOMB", "100"))  # times 16 MiB
 READ = """
 import sys
-from kernelpoint.traces import ArtefactCache, launch_paths, read_header, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, read_trace_list, read_header, scan_launches, scan_trace
 from kernelpoint.graphs import build_graph
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.program import Program
@@ -140,7 +140,7 @@ sys.stdout.write("ready\\n"); sys.stdout.flush()
     "scan": lambda: scan_trace(path),
     "scan_launches": lambda: scan_launches([path], ArtefactCache(tempfile.mkdtemp())),
     "graph": lambda: build_graph(path, 1000),
-    "list": lambda: launch_paths(path),
+    "list": lambda: read_trace_list(path).traces,
     "fast model": lambda: predict(program, shipped("v100"), print, ArtefactCache(tempfile.mkdtemp())),
 }[sys.argv[1]]()
 """

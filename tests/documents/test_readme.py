@@ -14,7 +14,7 @@ from profiler_files import WRITERS, Kernel
 
 from kernelpoint.journal import load_run
 from kernelpoint.pages.numbers import factor, percent
-from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.traces import read_header, read_trace_list
 
 ROOT = Path(__file__).resolve().parents[2]
 # Lines that a test cannot run: this test is part of the first.
@@ -106,7 +106,7 @@ def test_the_line_of_python_works(traces):
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_run_plans_from_the_profile_of_a_tool(traces, name):
     """Files by the documented layout of Nsight Systems, Nsight Compute and the PyTorch profiler; the tools need a GPU."""
-    shapes = [read_header(path) for path in launch_paths(str(traces / "traces" / "kernelslist.g"))]
+    shapes = [read_header(path) for path in read_trace_list(str(traces / "traces" / "kernelslist.g")).traces]
     WRITERS[name](traces / name, [Kernel(it.kernel_name, it.grid, it.block, 2000 + len(it.kernel_name)) for it in shapes])
     key = inside_sentences("profile: FILE").replace("FILE", name)
     (traces / "kernelpoint.yaml").write_text(f"version: 1\npolicy: stem\n{key}\n")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kernelpoint.randomness import generator
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 from kernelpoint_lab.synth.families import FAMILIES
 from kernelpoint_lab.synth.launch import Memory
 from kernelpoint_lab.synth.lists import write_list
@@ -32,4 +32,4 @@ def traces(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def trace_paths(traces) -> list[str]:
-    return launch_paths(str(traces))
+    return read_trace_list(str(traces)).traces

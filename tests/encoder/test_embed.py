@@ -16,7 +16,7 @@ from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator
-from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, read_trace_list, scan_launches
 from kernelpoint_lab.synth.families import FAMILIES
 from kernelpoint_lab.synth.launch import Memory
 from kernelpoint_lab.synth.lists import write_list
@@ -29,7 +29,7 @@ def cache(tmp_path):
 
 
 def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, monkeypatch):
-    scan = scan_launches(launch_paths(traces), cache)
+    scan = scan_launches(read_trace_list(traces).traces, cache)
     calls = []
     first = embed_streams(scan.contents, cache, progress=lambda done, total: calls.append((done, total)))
     assert first.shape == (3, 256) and first.dtype == np.float32 and calls == [(1, 3), (2, 3), (3, 3)]
@@ -44,20 +44,20 @@ def by_torch(graphs):
 
 
 def test_embeddings_of_streams_are_those_of_the_reference(traces, tmp_path):
-    scan = scan_launches(launch_paths(traces), ArtefactCache(tmp_path))
+    scan = scan_launches(read_trace_list(traces).traces, ArtefactCache(tmp_path))
     native = embed_streams(scan.contents, ArtefactCache(tmp_path / "native"))
     reference = by_torch([build_graph(path) for path in (scan.traces[row] for row in scan.first_launches)])
     assert np.array_equal(native, reference)
 
 
 def test_another_bound_on_nodes_is_another_embedding(traces, cache):
-    scan = scan_launches(launch_paths(traces), cache)
+    scan = scan_launches(read_trace_list(traces).traces, cache)
     assert not np.array_equal(embed_streams(scan.contents, cache), embed_streams(scan.contents, cache, max_nodes=16))
 
 
 def test_an_interrupted_call_goes_on_where_it_stopped(traces, cache, monkeypatch):
     monkeypatch.setattr("kernelpoint.encoder.embed.CHUNK", 1)
-    scan = scan_launches(launch_paths(traces), cache)
+    scan = scan_launches(read_trace_list(traces).traces, cache)
 
     def interrupt(done, total):
         if done == 2:
@@ -72,7 +72,7 @@ def test_an_interrupted_call_goes_on_where_it_stopped(traces, cache, monkeypatch
 
 def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):
     with pytest.raises(ConfigError, match="max_nodes"):
-        embed_streams(scan_launches(launch_paths(traces), cache).contents, cache, max_nodes=3)
+        embed_streams(scan_launches(read_trace_list(traces).traces, cache).contents, cache, max_nodes=3)
 
 
 def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
@@ -103,7 +103,7 @@ def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path
 
     kept = tmp_path / "kept"
     kept.mkdir()
-    first = Path(launch_paths(traces)[0])
+    first = Path(read_trace_list(traces).traces[0])
     (kept / "kernel-1.traceg").write_text(first.read_text())
     data = training_data([str(traces)], [str(kept)], cache=ArtefactCache(tmp_path))
     assert data.streams == 3 and data.excluded_streams == 1 and data.shared_streams == 0 and len(data.graphs) == 2
@@ -112,7 +112,7 @@ def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path
 
 
 def test_one_launch_is_embedded_as_in_a_run(traces, cache):
-    scan = scan_launches(launch_paths(traces), cache)
+    scan = scan_launches(read_trace_list(traces).traces, cache)
     first = embed_streams(scan.contents, cache)[0]
     path = scan.traces[scan.first_launches[0]]
     assert np.array_equal(kernelpoint.embed(path), first)
@@ -121,7 +121,7 @@ def test_one_launch_is_embedded_as_in_a_run(traces, cache):
 
 
 def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
-    graph = build_graph(launch_paths(traces)[0])
+    graph = build_graph(read_trace_list(traces).traces[0])
     data = graph.to_pyg()
     assert data.validate() and data.num_nodes == graph.num_nodes and np.shares_memory(data.x.numpy(), graph.features)
     assert torch.equal(torch.bincount(data.warp), torch.from_numpy(np.diff(graph.warp_starts)))
@@ -144,7 +144,7 @@ def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_pat
         folder = tmp_path / str(seed)
         folder.mkdir()
         write_list([launch], folder, 1, {"name": "test", "seed": 0}, 6, values=seed)
-        scan = scan_launches(launch_paths(str(folder / "kernelslist.g")), cache)
+        scan = scan_launches(read_trace_list(str(folder / "kernelslist.g")).traces, cache)
         embedding = embed_streams(scan.contents, cache)[0]
         assert np.array_equal(embedding, kernelpoint.embed(scan.traces[0])), "the cache holds another list's embedding"
         assert np.array_equal(embedding, by_torch([build_graph(scan.traces[0])])[0])

@@ -15,7 +15,7 @@ from kernelpoint import _native
 from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
 from kernelpoint.repeated import Texts, first_of_each
-from kernelpoint.traces import launch_paths, read_trace_list, scan_launches
+from kernelpoint.traces import read_trace_list, scan_launches
 from kernelpoint.traces.scan import read_chunk
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
@@ -166,7 +166,7 @@ class TestSettledStreams:
 
     def both(self, trace_list):
         """Counters and simulated launches, launch by launch and with settled streams."""
-        scan = scan_launches(launch_paths(trace_list))
+        scan = scan_launches(read_trace_list(trace_list).traces)
         (copies,) = read_trace_list(trace_list).copies
         exact, _, all_ = run(scan.traces, copies, shipped("v100"), contents=scan.content)
         streams = scan.contents.stream_ids

@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.fast_model import configuration_for
-from kernelpoint.traces import launch_paths, read_trace_list, scan_trace
+from kernelpoint.traces import read_trace_list, scan_trace
 from kernelpoint.traces.replay import Replay, StateInfo
 
 BITS = 6
@@ -75,7 +75,7 @@ def recorded():
     knobs = f"num_sim_small_cores 2\nmax_block_per_core 1\nmax_threads_per_core 8\nbp_hist_length {BITS}\n"
 
     def ask(trace_list):
-        paths = launch_paths(trace_list)
+        paths = read_trace_list(trace_list).traces
         gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
         assert gpu.cores[:2] == ((2, 1, 8, 0, 0), (BITS, 2))
         return _native.macsim.run_cores(paths, gpu, 256 << 20, lambda done, total: None)[1]

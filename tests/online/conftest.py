@@ -10,7 +10,7 @@ from simulated_host import SimulatedHost
 from workloads import synthesised
 
 from kernelpoint.journal.records import plain
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 
 LAUNCHES = 240
 OK, PENDING = 0, 2
@@ -19,7 +19,7 @@ OK, PENDING = 0, 2
 @pytest.fixture(scope="session")
 def traces(tmp_path_factory) -> list[str]:
     """A transformer that decodes: a few kernels again and again, attention growing with the cache (drift)."""
-    return launch_paths(synthesised(tmp_path_factory.mktemp("traces"), "transformer-decode", LAUNCHES))
+    return read_trace_list(synthesised(tmp_path_factory.mktemp("traces"), "transformer-decode", LAUNCHES)).traces
 
 
 @dataclass

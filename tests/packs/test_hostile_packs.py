@@ -16,7 +16,7 @@ import kernelpoint as kp
 from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.packs.contents import LIST, PLAN, TRACES
 from kernelpoint.packs.unpack import about_pack, unpack
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import kept_footprints
 
 
@@ -124,7 +124,7 @@ def test_footprints_of_a_pack_stay_beside_it(packed, forged, tmp_path, monkeypat
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     listed = unpack(packed[1], tmp_path / "sample")
     assert not (tmp_path / "cache").exists()
-    assert list(kept_footprints(list(dict.fromkeys(launch_paths(str(listed)))))) == []
+    assert list(kept_footprints(list(dict.fromkeys(read_trace_list(str(listed)).traces)))) == []
     assert (tmp_path / "sample" / "footprints.kpfootprints").stat().st_size > 100
 
 

@@ -13,7 +13,7 @@ from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
 from kernelpoint.session import boundary
-from kernelpoint.traces import launch_paths, read_header, read_trace_list
+from kernelpoint.traces import read_header, read_trace_list
 from kernelpoint.workload import Available, Need
 
 LAUNCHES = 60
@@ -32,7 +32,7 @@ def profile(traces, tmp_path):
         writer = csv.writer(file)
         writer.writerow(["idx", "name", "grid", "block", "regs", "smem", "stream", "ts_us", "dur_us"])
         writer.writerow([-1, "Memcpy HtoD", "", "", "", "", 7, 0, 3])
-        for index, trace in enumerate(launch_paths(traces)):
+        for index, trace in enumerate(read_trace_list(traces).traces):
             shape = read_header(trace)
             if index != 7:
                 sizes = ("x".join(map(str, shape.grid)), "x".join(map(str, shape.block)))

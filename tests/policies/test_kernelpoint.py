@@ -17,7 +17,7 @@ from kernelpoint.program import RECORD, Contents, Program, ProgramBuilder
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import Repeated
 from kernelpoint.session.setup import prepare
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import Need, complete
 from kernelpoint.workload.host_info import HostInfo
 
@@ -126,7 +126,7 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
 
 
 def test_without_embeddings_kernels_are_the_coarsest_cells_of_a_list_that_the_model_hardly_predicts(tmp_path):
-    paths = tuple(launch_paths(synthesised(tmp_path, "iterative-solver", 40, rows=1024)))
+    paths = tuple(read_trace_list(synthesised(tmp_path, "iterative-solver", 40, rows=1024)).traces)
     people = complete(Program((40,), traces=paths), frozenset({Need.TRACES}), parse_config(ANY).encoder, [].append)
     predictions = Repeated(None, {"cycles": np.where(np.arange(40) < 5, 1.0, np.nan)})
     design = policy().design(replace(people, predictions=predictions))

@@ -121,10 +121,10 @@ def whole_and_resumed(name: str, host: Callable[[], Host], shares: tuple[float, 
 
 
 def profile_of(traces: Path, path: Path) -> Path:
-    from kernelpoint.traces import launch_paths, read_header
+    from kernelpoint.traces import read_header, read_trace_list
 
     rows = ["idx,name,grid,block,regs,smem,stream,ts_us,dur_us"]
-    for index, trace in enumerate(launch_paths(str(traces))):
+    for index, trace in enumerate(read_trace_list(str(traces)).traces):
         shape = read_header(trace)
         sizes = "x".join(map(str, shape.grid)), "x".join(map(str, shape.block))
         time = 5 + len(shape.kernel_name) % 7 + 0.01 * (index % 3)
@@ -149,10 +149,10 @@ def with_traces(folder: Path) -> Iterator[tuple[str, list[Any]]]:
 
 
 def not_known_beforehand(folder: Path) -> Iterator[tuple[str, list[Any]]]:
-    from kernelpoint.traces import launch_paths
+    from kernelpoint.traces import read_trace_list
 
     traces = synthesised(folder / "decode", "transformer-decode", 120)
-    paths = [str(path) for path in launch_paths(str(traces))]
+    paths = [str(path) for path in read_trace_list(str(traces)).traces]
     for seed in (0, 1):
         for count, fails in ((0, ()), (len(paths), range(0, 120, 4))):
             yaml = f"policy: kernelpoint\nclusters: online\nseed: {seed}\nerror_budget: {{relative_error: 0.02}}"

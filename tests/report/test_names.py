@@ -16,7 +16,7 @@ from kernelpoint.report.exports.perfetto import Perfetto
 from kernelpoint.report.page import html_page
 from kernelpoint.report.result import result_of
 from kernelpoint.session.boundary import open_run
-from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.traces import read_header, read_trace_list
 
 LAUNCHES, NAMES = 60, 3
 
@@ -25,7 +25,7 @@ LAUNCHES, NAMES = 60, 3
 def renamed(tmp_path_factory):
     """A list in which every code runs under three names, by turns."""
     folder = tmp_path_factory.mktemp("renamed")
-    made = launch_paths(synthesised(tmp_path_factory.mktemp("made"), "iterative-solver", LAUNCHES, rows=2048))
+    made = read_trace_list(synthesised(tmp_path_factory.mktemp("made"), "iterative-solver", LAUNCHES, rows=2048)).traces
     for launch, path in enumerate(made):
         head, rest = Path(path).read_text().split("\n", 1)
         (folder / (name := f"kernel-{launch + 1}.traceg")).write_text(numbered(f"{head}_{launch % NAMES}\n{rest}", name))
@@ -35,7 +35,7 @@ def renamed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(renamed):
-    return [read_header(path).kernel_name for path in launch_paths(renamed)]
+    return [read_header(path).kernel_name for path in read_trace_list(renamed).traces]
 
 
 @pytest.fixture(scope="module", params=["kernelpoint", "all", "random", "sieve"])

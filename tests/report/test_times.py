@@ -10,7 +10,7 @@ import kernelpoint as kp
 from kernelpoint.errors import ConfigError, SetupError
 from kernelpoint.report.export import EXPORTS, Options
 from kernelpoint.report.exports.times import KernelTime, Times, kernel_times
-from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.traces import read_header, read_trace_list
 
 LAUNCHES = 90
 
@@ -28,7 +28,7 @@ def run(traces, tmp_path_factory):
 
 def test_each_kernel_and_shape_of_the_traces_has_a_row_with_the_number_of_its_launches(run, traces):
     counted: dict[tuple[str, str, str], int] = {}
-    for path in launch_paths(traces):
+    for path in read_trace_list(traces).traces:
         shape = read_header(path)
         key = shape.kernel_name, "x".join(map(str, shape.grid)), "x".join(map(str, shape.block))
         counted[key] = counted.get(key, 0) + 1
@@ -54,7 +54,7 @@ def test_a_kernel_of_one_shape_has_the_half_width_that_the_run_states_and_one_of
 def test_a_full_run_has_the_names_of_its_traces_and_is_exact(traces, tmp_path):
     full = kp.simulate(traces, tmp_path / "full.kpjournal", policy="all")
     rows = list(kernel_times(full, 1000.0))
-    assert {row.kernel for row in rows} == {read_header(path).kernel_name for path in launch_paths(traces)}
+    assert {row.kernel for row in rows} == {read_header(path).kernel_name for path in read_trace_list(traces).traces}
     assert {row.cycles_half_width for row in rows} == {0.0}
     assert sum(row.cycles for row in rows) == full.ended().counters["cycles"].estimate
 

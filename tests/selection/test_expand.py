@@ -14,7 +14,7 @@ from kernelpoint.errors import AdmissionError, ConfigError, TraceError
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.selection import Selection
 from kernelpoint.selection.census import repetition
-from kernelpoint.traces import launch_paths, read_trace_list
+from kernelpoint.traces import read_trace_list
 
 LAYERS, REPLAYS, EAGER = 4, 100, 6
 LAYER = ("norm", "qkv", "attention", "project", "up", "down")
@@ -104,13 +104,13 @@ def test_the_list_repeats_each_node_as_often_as_its_graph_ran(decode, tmp_path, 
     listed = read_trace_list(tmp_path / "program" / "kernelslist.g")
     assert [number - 1 for number in listed.numbers.tolist()] == EXPECTED
     assert listed.copies[0].tolist() == [[0, 0x7F3000000000, 4096]]
-    assert len(launch_paths(tmp_path / "program")) == EAGER + REPLAYS * len(NODES)
+    assert len(read_trace_list(tmp_path / "program").traces) == EAGER + REPLAYS * len(NODES)
 
 
 def test_a_list_beside_the_traces_needs_no_links(decode, tmp_path):
     profile = sqlite_profile(tmp_path / "p.sqlite", program(3))
     run(decode / "kernelslist.g", "--profile", profile, "-o", decode / "program.g")
-    assert len(launch_paths(decode / "program.g")) == EAGER + 3 * len(NODES)
+    assert len(read_trace_list(decode / "program.g").traces) == EAGER + 3 * len(NODES)
     (decode / "program.g").unlink()
     with pytest.raises(ConfigError, match="another list in"):
         run(decode, "--profile", profile, "-o", tmp_path / "elsewhere.g")
@@ -159,7 +159,7 @@ def test_launches_that_were_not_traced_refuse_unless_they_are_accepted(decode, t
     with pytest.raises(AdmissionError, match=r"not-traced: 5 of 89 launches"):
         run(decode, "--profile", profile, "-o", tmp_path / "program")
     run(decode, "--profile", profile, "-o", tmp_path / "program", "--accept", "not-traced")
-    assert len(launch_paths(tmp_path / "program")) == 84
+    assert len(read_trace_list(tmp_path / "program").traces) == 84
 
 
 def test_a_profile_of_two_processes_is_expanded_for_the_one_that_is_named_or_for_both_if_they_are_alike(decode, tmp_path):
@@ -170,7 +170,7 @@ def test_a_profile_of_two_processes_is_expanded_for_the_one_that_is_named_or_for
         run(decode, "--profile", profile, "-o", tmp_path / "program")
     for words in (["--process", 1 << 24], ["--alike"]):
         run(decode, "--profile", profile, "-o", tmp_path / "program", *words)
-        assert len(launch_paths(tmp_path / "program")) == len(rows)
+        assert len(read_trace_list(tmp_path / "program").traces) == len(rows)
     unlike = sqlite_profile(tmp_path / "unlike.sqlite", [*both, *both[:9]], process=lambda i: (1 + i % 2) << 24)
     with pytest.raises(ConfigError, match="runs other launches than"):
         run(decode, "--profile", unlike, "-o", tmp_path / "program", "--alike", "--accept", "repeated-rows")

@@ -12,11 +12,14 @@ import pytest
 from trace_writer import numbered
 from workloads import synthesised
 
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 
 IN_OPEN, IN_NONBLOCK, IN_ISDIR = 0x20, 0o4000, 0x40000000
 COPIES = 6  # of each trace
-READ = "import sys; from kernelpoint.traces import launch_paths, scan_launches; scan_launches(launch_paths(sys.argv[1]))"
+READ = (
+    "import sys; from kernelpoint.traces import read_trace_list, scan_launches\n"
+    "scan_launches(read_trace_list(sys.argv[1]).traces)"
+)
 PLAN = "import sys, kernelpoint as kp; kp.Plan.from_traces(sys.argv[1])"
 RUN = (
     "import sys, kernelpoint as kp\n"
@@ -51,7 +54,7 @@ def openings(folder, code, *words, **environment):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
 def test_a_trace_is_opened_once_to_be_read_and_a_content_once_by_the_fast_model_and_once_by_a_run(tmp_path):
-    made = launch_paths(synthesised(tmp_path / "made", "iterative-solver", 20, rows=2048)).distinct
+    made = read_trace_list(synthesised(tmp_path / "made", "iterative-solver", 20, rows=2048)).traces.distinct
     folder = tmp_path / "copies"
     folder.mkdir()
     names = [f"kernel-{n + 1}.traceg" for n in range(COPIES * len(made))]

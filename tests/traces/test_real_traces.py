@@ -10,7 +10,7 @@ from recorded_traces import index_of
 from slow_reader import read_slowly
 
 from kernelpoint import _native
-from kernelpoint.traces import ArtefactCache, fields_of, launch_paths, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, fields_of, read_trace_list, scan_launches, scan_trace
 
 
 @pytest.fixture(params=["simpletorch3", "simpletorch"])
@@ -41,7 +41,7 @@ def test_repeated_kernels_share_streams(workload):
 
 def test_every_opcode_of_real_traces_is_known(real_traces):
     unknown = Counter()
-    for path in launch_paths(real_traces("simpletorch3")):
+    for path in read_trace_list(real_traces("simpletorch3")).traces:
         reader = _native.read_ctas(path)
         for _ in reader:
             pass
@@ -56,7 +56,7 @@ def test_a_real_trace_reads_back_as_a_plain_reader_reads_it(real_traces):
 
 
 def test_an_irregular_program_touches_more_sectors_than_a_regular_one(real_traces):
-    irregular = [scan_trace(path).work for path in launch_paths(real_traces("rodinia_bfs"))]
+    irregular = [scan_trace(path).work for path in read_trace_list(real_traces("rodinia_bfs")).traces]
     assert len(irregular) == 16
     accesses = np.array([work.global_accesses for work in irregular])
     assert (np.array([work.sectors for work in irregular])[accesses > 0] >= accesses[accesses > 0]).all()

@@ -144,6 +144,13 @@ def test_a_header_is_read_for_200_lines_and_no_further(tmp_path, place):
     assert "within 200 lines" in refusal(tmp_path, GOOD[:begin] + "\n" * (blank + 2) + GOOD[begin:])
 
 
+@pytest.mark.parametrize("place", ["thread block", "warp = ", "insts = ", "#END_TB", None])
+def test_empty_lines_of_a_trace_are_read_up_to_a_limit(tmp_path, place):
+    begin = GOOD.index(place) if place else len(GOOD)
+    assert scan_trace(write(tmp_path, GOOD[:begin] + "\n" * 150 + GOOD[begin:])).work.instructions == 3
+    assert "at most 200 empty lines" in refusal(tmp_path, GOOD[:begin] + "\n" * 201 + GOOD[begin:])
+
+
 @pytest.mark.parametrize("key", ["kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version"])
 def test_a_header_without_a_needed_field_is_refused_by_name(tmp_path, key):
     text = "\n".join(line for line in GOOD.split("\n") if not line.startswith(f"-{key}"))

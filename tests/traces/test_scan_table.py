@@ -176,9 +176,9 @@ def test_several_processes_share_one_cache(tmp_path):
     for folder in folders:
         write_workload(folder, 200)
     code = (
-        "import sys; from pathlib import Path; from kernelpoint.traces import ArtefactCache, scan_launches, launch_paths\n"
+        "import sys; from pathlib import Path; from kernelpoint.traces import ArtefactCache, scan_launches, read_trace_list\n"
         "said = []; cache = ArtefactCache(sys.argv[1], log=said.append)\n"
-        "for folder in sys.argv[2:]: scan_launches(launch_paths(folder), cache)\n"
+        "for folder in sys.argv[2:]: scan_launches(read_trace_list(folder).traces, cache)\n"
         "sys.exit('; '.join(said))"
     )
     orders = [folders, folders[::-1], folders[2:] + folders[:2]]

@@ -7,7 +7,7 @@ from trace_writer import cta, small_trace
 
 from kernelpoint.errors import TraceError
 from kernelpoint.file_names import name_problem
-from kernelpoint.traces import launch_paths, read_trace_list
+from kernelpoint.traces import read_trace_list
 
 MARKS = ["\0", '"', "\u00a0", "\v", "- ", "KERNEL-1.traceg "]
 TEXT = small_trace(cta(["0000 ffffffff 0 EXIT 0 0"]))
@@ -48,12 +48,12 @@ def test_other_lines_are_ignored(folder):
         folder,
         "# kernel-9.traceg\n// kernel-9.traceg\n\nMemcpyDtoH,0x20,8\nncclAllReduce\n  kernel-1.traceg  \r\ncudaFree",
     )
-    assert launch_paths(path) == [str(folder / "kernel-1.traceg")]
+    assert read_trace_list(path).traces == [str(folder / "kernel-1.traceg")]
 
 
 def test_a_folder_is_its_list_and_without_one_its_traces_by_number(folder):
     names = ["kernel-1.traceg", "kernel-2.traceg.xz", "kernel-10-ctx_0x5581.traceg.zst"]
-    assert launch_paths(folder) == launch_paths(f"{folder}/") == [str(folder / name) for name in names]
+    assert read_trace_list(folder).traces == read_trace_list(f"{folder}/").traces == [str(folder / name) for name in names]
     write_list(folder, "MemcpyHtoD,0x20,8\nkernel-2.traceg.xz\n")
     commands = read_trace_list(f"{folder}/")
     assert list(commands.traces) == [str(folder / "kernel-2.traceg.xz")] and len(commands.copies[0]) == 1
@@ -62,7 +62,7 @@ def test_a_folder_is_its_list_and_without_one_its_traces_by_number(folder):
 def test_a_list_in_the_working_folder_is_found(folder, monkeypatch):
     write_list(folder, "kernel-1.traceg\n")
     monkeypatch.chdir(folder)
-    assert launch_paths("kernelslist.g") == ["kernel-1.traceg"]
+    assert read_trace_list("kernelslist.g").traces == ["kernel-1.traceg"]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_users_own_folder_has_any_name(tmp_path, place):
     folder.mkdir(parents=True)
     (folder / "trace.txt").write_text("")
     (tmp_path / place / "kernel_config.txt").write_text(f"nvbit\n14\n-1\n{folder}/trace.txt\n")
-    assert launch_paths(tmp_path / place / "kernel_config.txt") == [str(folder / "trace.txt")]
+    assert read_trace_list(tmp_path / place / "kernel_config.txt").traces == [str(folder / "trace.txt")]
     (tmp_path / place / "kernel-1.traceg").write_text(TEXT)
     (tmp_path / place / "kernelslist.g").write_text("kernel-1.traceg\n")
-    assert launch_paths(tmp_path / place / "kernelslist.g") == [str(tmp_path / place / "kernel-1.traceg")]
+    assert read_trace_list(tmp_path / place / "kernelslist.g").traces == [str(tmp_path / place / "kernel-1.traceg")]

@@ -12,7 +12,7 @@ from slow_reader import read_slowly
 from trace_writer import cluster_lines, cta, small_trace, traces
 
 from kernelpoint.errors import TraceError
-from kernelpoint.traces import fields_of, launch_paths, read_header, scan_trace
+from kernelpoint.traces import fields_of, read_header, read_trace_list, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
 
@@ -69,9 +69,9 @@ def test_what_synth_writes_as_tracez_equals_its_text_launch_by_launch(tmp_path, 
         request = compose(name, launches=8)
         (tmp_path / ending).mkdir()
         write_list(request.sequence, tmp_path / ending, 8, request.description, 6, ending)
-    texts, packed = (launch_paths(tmp_path / ending / "kernelslist.g") for ending in ("traceg", "tracez"))
+    texts, packed = (read_trace_list(tmp_path / ending / "kernelslist.g").traces for ending in ("traceg", "tracez"))
     assert len(texts) == len(packed) == 8 and all(path.endswith(".tracez") for path in packed)
-    assert launch_paths(tmp_path / "tracez") == packed, "a folder means its kernelslist.g"
+    assert read_trace_list(tmp_path / "tracez").traces == packed, "a folder means its kernelslist.g"
 
     def decompress(frame: bytes, dictionary: bytes) -> bytes:
         return zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(dictionary)).decompress(frame)

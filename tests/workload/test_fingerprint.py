@@ -11,7 +11,7 @@ from kernelpoint.planning.making import plan_for
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program, fingerprint
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 
 MOMENT = 1_700_000_000_000_000_000  # ns
 
@@ -89,7 +89,7 @@ def test_order_repetition_and_processes_count(tmp_path):
 def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path):
     synthesised(tmp_path / "list", "iterative-solver", 20, rows=1024)
     convert_to_macsim(tmp_path / "list", tmp_path / "macsim")
-    paths = tuple(launch_paths(tmp_path / "macsim"))
+    paths = tuple(read_trace_list(tmp_path / "macsim").traces)
     config = parse_config({"version": 1, "policy": "sieve"})
 
     def plan_file():

@@ -12,7 +12,7 @@ from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.progress import WorkProgress, elapsed_time
 from kernelpoint.repeated import Repeated
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import Available, Need, check_available, complete
 
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
@@ -21,7 +21,7 @@ QUIET = [].append
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
-    return tuple(launch_paths(synthesised(tmp_path_factory.mktemp("traces"), "iterative-solver", 12, rows=1024)))
+    return tuple(read_trace_list(synthesised(tmp_path_factory.mktemp("traces"), "iterative-solver", 12, rows=1024)).traces)
 
 
 @pytest.fixture(autouse=True)

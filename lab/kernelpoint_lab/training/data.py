@@ -11,7 +11,7 @@ import numpy as np
 from kernelpoint.graphs import TraceGraph, build_graph
 from kernelpoint.program import Program
 from kernelpoint.progress import Progress
-from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, read_trace_list, scan_launches
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def graph_digest(graph: TraceGraph) -> bytes:
 
 def scan_all(lists: Sequence[str], cache: ArtefactCache | None, progress: Progress | None) -> Program:
     """All launches of several trace lists as one table."""
-    return scan_launches([path for trace_list in lists for path in launch_paths(trace_list)], cache, progress)
+    return scan_launches([path for trace_list in lists for path in read_trace_list(trace_list).traces], cache, progress)
 
 
 def training_data(

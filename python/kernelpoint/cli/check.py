@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +26,6 @@ WORDS = {
     Effect.REFUSES.value: "refused",
     Effect.BUDGET_CANNOT_BE_MET.value: "refused",
 }
-_LIST = re.compile(r"nvbit\s|(?:Memcpy[^\n]*\n)*\S*kernel-\d\S*\.trace[gz]")  # beginning of a list of processed traces
 
 
 def check(
@@ -84,13 +82,13 @@ def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
     is_list, is_trace = path.is_dir() or is_list_name(path), ".trace" in path.name or path.name == "trace.txt"
     if not (is_list or is_trace):
         try:
-            text = beginning_of(path).text
+            beginning = beginning_of(path)
         except (OSError, EOFError) as error:
             raise TraceError(
                 f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}; name a file that exists and that "
                 "this user may read"
             ) from None
-        is_list, is_trace = _LIST.match(text) is not None, text.startswith("-kernel name")
+        is_list, is_trace = beginning.is_trace_list, beginning.text.startswith("-kernel name")
     if is_list:
         return _of_list(read_trace_list(path), architecture)
     if is_trace:

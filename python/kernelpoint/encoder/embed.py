@@ -150,8 +150,8 @@ def embed_streams(
         TraceError: a trace changed since it was read.
         ConfigError: `max_nodes` is too small.
 
-    >>> from kernelpoint.traces import launch_paths, scan_launches
-    >>> embed_streams(scan_launches(launch_paths("traces/kernelslist.g")).contents).shape
+    >>> from kernelpoint.traces import read_trace_list, scan_launches
+    >>> embed_streams(scan_launches(read_trace_list("traces/kernelslist.g").traces).contents).shape
     (1, 256)
     """
     check_max_nodes(max_nodes)

@@ -21,7 +21,7 @@ from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import Repeated, Texts
 from kernelpoint.simulators import simulator
-from kernelpoint.traces import launch_paths, read_trace_list
+from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import aligned, labelled
 from kernelpoint.workload.host_info import HostInfo
 
@@ -130,7 +130,7 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
 
 def _predictions(request: Request, host: HostInfo, program: Program, log: Log) -> Repeated:
     """Predictions of the fast model for the launches of a program, under the names of its simulator."""
-    listed = launch_paths(str(request.traces))
+    listed = read_trace_list(str(request.traces)).traces
     gpu = configuration_for(request.fast_model, host.simulator, host.configuration, host.config_hash, listed, log)
     columns = _simulated(str(request.traces), gpu, log).predictions
     assert columns is not None
@@ -177,7 +177,7 @@ def _host(request: Request) -> HostInfo:
 
 def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
     """The trace of every launch of the truth, by file name where the truth has them, by position otherwise."""
-    listed = launch_paths(traces)
+    listed = read_trace_list(traces).traces
     if not len(truth.traces):
         if truth.size != len(listed):
             raise ProfileError(f"{truth.source} has {truth.size} launches, {traces} lists {len(listed)}; give files of one run")
@@ -198,7 +198,7 @@ def _other_profile(request: Request, truth: Program, program: Program, communica
     path = str(request.profile)
     if path.startswith(HOST):
         full = _simulated(str(request.traces), configuration_of_host(path.removeprefix(HOST)), log)
-        return full.take(_rows(program.traces, launch_paths(str(request.traces))))
+        return full.take(_rows(program.traces, read_trace_list(str(request.traces)).traces))
     profile = admitted_profile(path, request.accept, log)
     profile = profile if communication else profile.without_communication()
     if len(profile.traces) and len(truth.traces):

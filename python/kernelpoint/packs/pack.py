@@ -35,7 +35,7 @@ from kernelpoint.packs.contents import (
     packed_config,
     read_about,
 )
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import kept_footprints
 
 BLOCK = 1 << 20
@@ -66,7 +66,7 @@ def write_pack(run: Run, path: Path) -> Packed:
     """
     run.ended()
     list_path = _list_of(run)
-    paths = launch_paths(str(list_path))
+    paths = read_trace_list(str(list_path)).traces
     units = run.results.keys() | {record.launch for record in run.validations}
     whole = {paths[unit] for unit in units}
     files = {name: _file(name, list_path.parent, name in whole) for name in paths.distinct}

@@ -46,6 +46,11 @@ class Beginning:
         return self.text.partition("\n")[0]
 
     @cached_property
+    def is_trace_list(self) -> bool:
+        """True for a list of traces, post-processed or not, whatever the name of its file."""
+        return re.match(r"nvbit\s|Memcpy[HD]to|\S*kernel-\d\S*\.trace", self.text) is not None
+
+    @cached_property
     def columns(self) -> set[str]:
         """Column names, if the first line is the header of a CSV."""
         return {name.strip(' "\r') for name in self.first_line.split(",")}
@@ -175,7 +180,6 @@ FORMATS: Registry[ProfileFormat] = Registry(
 # Beginnings of files that are given in the place of a profile -> what to do.
 _NSYS = "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`"
 _PACKED = "packed by another program than gzip or xz, or twice: unpack it"
-_LIST = "a list of traces, not times of launches; post-traces-processing makes kernelslist.g of a list of raw traces"
 FOREIGN = {
     b"version https://git-lfs": "this is a pointer of Git LFS, not the file: fetch it with `git lfs pull`",
     b"QDSTRM": _NSYS,
@@ -190,8 +194,6 @@ FOREIGN = {
     b"\x28\xb5\x2f\xfd": _PACKED,
     b"\x1f\x8b": _PACKED,
     b"\xfd7zXZ": _PACKED,
-    b"MemcpyHtoD": _LIST,
-    b"kernel-": _LIST,
 }
 
 
@@ -219,6 +221,10 @@ def read_profile(path: str | Path, device: int | None = None, with_ranges: bool 
         formats = [*(kind for simulator in simulators() for kind in simulator.profile_formats), *FORMATS.load_all()]
         chosen = max(formats, key=lambda kind: kind.certainty(beginning))
         foreign = [what for start, what in FOREIGN.items() if beginning.raw.startswith(start)]
+        if beginning.is_trace_list:
+            foreign = [
+                "a list of traces, not times of launches; post-traces-processing makes kernelslist.g of a list of raw traces"
+            ]
         if chosen.certainty(beginning) > (WORDS if foreign else NOT_THIS):
             return chosen(with_ranges).read(path, device)
     if foreign:

@@ -263,8 +263,8 @@ class Program:
     def names(self) -> Texts:
         """Kernel name of each launch; empty text where it is not known.
 
-        >>> from kernelpoint.traces import launch_paths, scan_launches
-        >>> scan_launches(launch_paths("traces/kernelslist.g")).names.distinct
+        >>> from kernelpoint.traces import read_trace_list, scan_launches
+        >>> scan_launches(read_trace_list("traces/kernelslist.g").traces).names.distinct
         ('axpy_f32',)
         """
         return Texts(self.labels.names.distinct, np.append(self.labels.names.numbers, np.int32(-1))[self.label])
@@ -377,8 +377,8 @@ class Program:
     def count(self, name: str) -> np.ndarray:
         """Count of each launch's trace, int64 [N]. `name` is a name in COUNTS.
 
-        >>> from kernelpoint.traces import launch_paths, scan_launches
-        >>> scan_launches(launch_paths("traces/kernelslist.g")).count("instructions").tolist()
+        >>> from kernelpoint.traces import read_trace_list, scan_launches
+        >>> scan_launches(read_trace_list("traces/kernelslist.g").traces).count("instructions").tolist()
         [1088, 1088, 1088, 1088, 1088, 1088]
         """
         return self.read.count(name)[self.content]

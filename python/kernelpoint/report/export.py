@@ -17,7 +17,7 @@ from kernelpoint.registry import Registry
 from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.report import End
 from kernelpoint.simulators import options_of, simulator
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def traces_of(run: Run) -> list[Texts]:
     of_processes = []
     for name, count in zip(run.header.host.lists, run.launches, strict=False):
         try:
-            paths = launch_paths(name or "")
+            paths = read_trace_list(name or "").traces
         except (OSError, TraceError):
             paths = NO_TEXTS
         of_processes.append(paths if len(paths) == count else NO_TEXTS)

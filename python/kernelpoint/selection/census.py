@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -18,8 +17,6 @@ from kernelpoint.program import UNKNOWN, Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import NO_TEXTS, distinct_rows
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
-
-_LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
 
 
 def tracers() -> dict[str, Tracer]:
@@ -73,7 +70,7 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
     except (OSError, EOFError) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     named = next((name for name, one in tracers().items() if one.census.certainty(beginning) > NOT_THIS), None)
-    if named is None and _LISTED.match(beginning.first_line):
+    if named is None and beginning.is_trace_list:
         raise ConfigError(
             f"{path}: this is a list of traces; give the census of the program (stats_ctx_0x... or kernel_names.txt) or a "
             "profile. A program whose launches are all traced needs no selection: run its list"

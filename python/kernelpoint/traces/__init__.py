@@ -9,5 +9,4 @@ from kernelpoint.traces.scan import scan_launches as scan_launches
 from kernelpoint.traces.scan import scan_trace as scan_trace
 from kernelpoint.traces.trace_list import ListedTraces as ListedTraces
 from kernelpoint.traces.trace_list import is_list_name as is_list_name
-from kernelpoint.traces.trace_list import launch_paths as launch_paths
 from kernelpoint.traces.trace_list import read_trace_list as read_trace_list

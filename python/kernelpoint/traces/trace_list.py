@@ -75,18 +75,6 @@ def number_and_context(path: str) -> tuple[int, str]:
     return int(name[1] or name[3]), name[2] or ""
 
 
-def launch_paths(path: str | os.PathLike[str]) -> Texts:
-    """Trace file of every launch in a trace list, in program order.
-
-    Raises:
-        TraceError: see :func:`read_trace_list`.
-
-    >>> list(launch_paths("traces/kernelslist.g")[:2])
-    ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
-    """
-    return read_trace_list(path).traces
-
-
 class ListedTraces:
     """Traces of all processes. Each trace list is read when it is first needed.
 
@@ -113,6 +101,6 @@ class ListedTraces:
         """
         path = self._lists[process] if process < len(self._lists) else None
         if path is not None and process not in self._paths:
-            self._paths[process] = launch_paths(path)
+            self._paths[process] = read_trace_list(path).traces
         paths = self._paths.get(process, ())
         return paths[launch] if launch < len(paths) else ""

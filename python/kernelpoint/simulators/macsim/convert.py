@@ -30,7 +30,7 @@ from kernelpoint import _native
 from kernelpoint.errors import TraceError
 from kernelpoint.files import open_output_bytes, write_output
 from kernelpoint.simulators import ConversionProgress
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import read_trace_list
 
 # zlib's fastest: 6 makes the files of a synthesised transformer 38 % smaller and takes three times the processor time.
 LEVEL = 1
@@ -115,7 +115,7 @@ def convert_to_macsim(
     if not 1 <= level <= 9:
         raise TraceError(f"level: got {level}; allowed: compression levels 1 to 9")
     source, output = Path(source), Path(output)
-    paths = launch_paths(source)
+    paths = read_trace_list(source).traces
     if _native.trace_format(paths[0]) == "macsim":
         raise TraceError(f"{source}: expected a list of Accel-Sim traces, found one of MacSim's")
     try:
