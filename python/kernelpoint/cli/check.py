@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,7 @@ from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import beginning_of
 from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
-from kernelpoint.traces import ArtefactCache, is_list_name, read_trace_list, scan_launches
+from kernelpoint.traces import is_list_name, read_trace_list, scan_launches
 
 NAMED, REFUSED = 1, 2  # exit codes
 WORDS = {
@@ -98,8 +97,7 @@ def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
 
 
 def _of_list(listed: Program, architecture: int) -> tuple[str, int, list[Finding]]:
-    with closing(ArtefactCache()) as cache:
-        program = listed.with_contents_of(scan_launches(listed.traces, cache))
+    program = listed.with_contents_of(scan_launches(listed.traces))
     if not listed.lists and program.errors:
         raise TraceError(program.errors[0])
     return ("list" if listed.lists else "trace"), program.size, findings_of(ListFiles(program, architecture))

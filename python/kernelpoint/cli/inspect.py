@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from kernelpoint.packs.unpack import about_pack, is_pack
 from kernelpoint.pages.numbers import json_text, number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
 from kernelpoint.program import UNITS
-from kernelpoint.traces import ArtefactCache, fields_of, is_list_name, read_trace_list, scan_launches, scan_trace
+from kernelpoint.traces import fields_of, is_list_name, read_trace_list, scan_launches, scan_trace
 
 SECTOR = 32  # bytes
 SHARES = (Column("name", str), Column("instructions"), Column("share", percent))
@@ -81,8 +80,7 @@ def list_record(path: Path) -> dict[str, Any]:
         TraceError: a launch has no usable trace.
     """
     launches = read_trace_list(path)
-    with closing(ArtefactCache()) as cache:
-        program = launches.with_contents_of(scan_launches(launches.traces, cache))
+    program = launches.with_contents_of(scan_launches(launches.traces))
     if program.errors:
         raise TraceError(next(iter(program.errors.values())))
     findings, numbers = findings_of(ListFiles(program)), np.unique(np.asarray(program.numbers))

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.admission import Effect, Finding, admit, admitted_profile, admitted_rows, in_graphs
-from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import kinds_of, match
-from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.profiles.format import NOT_THIS, beginning_of, errors_of_file
 from kernelpoint.program import UNKNOWN, Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import NO_TEXTS, distinct_rows
@@ -65,10 +65,8 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
     >>> read_census(Path("times.csv"), "accelsim", lambda line: None).numbers.tolist()
     [1, 2, 3, 4, 5, 6]
     """
-    try:
+    with errors_of_file(str(path)):
         beginning = beginning_of(path)
-    except (OSError, EOFError) as error:
-        raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     named = next((name for name, one in tracers().items() if one.census.certainty(beginning) > NOT_THIS), None)
     if named is None and beginning.is_trace_list:
         raise ConfigError(
