@@ -1,9 +1,13 @@
 """Fixtures of every folder: the scripted plugin, which stands in for the real one in the tests of hosts."""
 
+import os
 import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+# Tests run in a process for each core: threads of numpy and scikit-learn would only wait for each other. Read at their import.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from caches import new_cache

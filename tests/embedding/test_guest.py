@@ -145,7 +145,8 @@ def test_python_threads_of_the_plugin_print_to_standard_error(host):
     assert host("open", script=script).stderr == "aside\n"
 
 
-def test_numeric_libraries_use_one_thread_unless_told_otherwise(host):
+def test_numeric_libraries_use_one_thread_unless_told_otherwise(host, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS")
     script = "import os; log(os.environ['OMP_NUM_THREADS'])"
     assert host("open", script=script).one("log") == "1"
     assert host("open", script=script, env={"OMP_NUM_THREADS": "3"}).one("log") == "3"

@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused_with_one_message(truth_file, arguments, messa
 
 
 def test_methods_choose_under_one_configuration_and_are_judged_under_another(tmp_path):
-    traces, out = synthesised(tmp_path / "traces", "iterative-solver", 60, rows=1024), tmp_path / "out"
+    traces, out = synthesised(tmp_path / "traces", "iterative-solver", 60, rows=256), tmp_path / "out"
     workload = f"host=rtx,profile=host:v100,traces={traces},name=solver"
     printed = compare("-w", workload, "--policies", "stem,pka", "--budgets", "0.05", "-o", out)
     assert "stem" in printed and "stem *" not in printed

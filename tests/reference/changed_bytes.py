@@ -4,7 +4,7 @@ import os
 import random
 from pathlib import Path
 
-TRIES = int(os.environ.get("TRIES", "25"))  # of each file, in one test
+TRIES = int(os.environ.get("TRIES", "12"))  # of each file, in one test
 WORDS = (
     b"../",
     b";touch X;",
