@@ -188,7 +188,8 @@ def openings(options: argparse.Namespace, folder: Path) -> None:
     links.mkdir()
     for number, path in enumerate(read_trace_list(options.source).traces, start=1):
         (links / f"kernel-{number}{''.join(Path(path).suffixes)}").write_bytes(Path(path).read_bytes())
-    config.write_text(f"version: 1\npolicy: kernelpoint\nresume: never\njournal: {folder / 'open.kpjournal'}\n")
+    accepted = "accept: [copied-trace]"  # a list may name a trace often, and each launch gets a file here
+    config.write_text(f"version: 1\npolicy: kernelpoint\n{accepted}\nresume: never\njournal: {folder / 'open.kpjournal'}\n")
 
     def opened(what: str, traces: Path) -> None:
         code = OPEN.format(config=str(config), list=str(traces))

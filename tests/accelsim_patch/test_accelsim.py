@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
+from trace_writer import numbered
 
 from kernelpoint.patching import Tree, load_description
 
@@ -84,7 +84,8 @@ def traces(tmp_path_factory):
     ]
     for launch in range(1, LAUNCHES + 1):
         subprocess.run([*command, "-o", str(folder / str(launch)), "--seed", str(launch)], check=True, capture_output=True)
-        shutil.copy(folder / str(launch) / "kernel-1.traceg", folder / f"kernel-{launch}.traceg")
+        text = (folder / str(launch) / "kernel-1.traceg").read_text()
+        (folder / f"kernel-{launch}.traceg").write_text(numbered(text, f"kernel-{launch}"))
     return folder
 
 
