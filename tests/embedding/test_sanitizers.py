@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pybind11
 import pytest
-from compiled import program
-from sanitised import SANITISERS
+from compiled import SANITISERS, program
 
 SANITISED = [*SANITISERS, "-fno-omit-frame-pointer", "-O0", "-g"]
 EVERY_CALL = [

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compiled import sanitised
 from run_targets import FOLDERS, PARTS, READERS, TARGETS, WRAPPED, sources
-from sanitised import program
 from seeds import write_seeds
 
 HERE = Path(__file__).parent
@@ -19,7 +19,7 @@ def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
     wrapped = [f"-Wl,--wrap={name}" for name in WRAPPED] if target not in PARTS else []
     folders = [] if target in PARTS else FOLDERS.get(target, READERS)
     beside = [HERE / "driver.cc", *(sources(target) if target in PARTS else [HERE / "memory_files.cc"])]
-    fuzzer = program(HERE / f"{target}.cc", folders, tmp_path / target, beside, [*wrapped, "-lz"])
+    fuzzer = sanitised(HERE / f"{target}.cc", folders, tmp_path / target, beside, [*wrapped, "-lz"])
     inputs = write_seeds(target, tmp_path / "seeds")
     corpus = tmp_path / "found"
     corpus.mkdir()

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import READERS
+from compiled import READERS, sanitised
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_builder import build_graph_slow
-from sanitised import program
 from small_traces import ADD, EXIT, LOAD, launches, trace_text, valued_launches, write_trace
 
 from kernelpoint.errors import ConfigError, TraceError
@@ -219,7 +218,7 @@ VALUED = [
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory):
     output = tmp_path_factory.mktemp("sanitized") / "builder"
-    return program(Path(__file__).with_name("sanitized_builder.cc"), [*READERS, "native/graph"], output)
+    return sanitised(Path(__file__).with_name("sanitized_builder.cc"), [*READERS, "native/graph"], output)
 
 
 @pytest.mark.slow

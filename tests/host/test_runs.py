@@ -10,7 +10,6 @@ import time
 import compiled
 import pytest
 from bench import BARRIER, chain, ffma, instruction, load, store, trace, warp
-from sanitised import SANITISERS
 
 
 def mixed_launch(seed: int, ctas: int = 20, length: int = 30) -> str:
@@ -133,7 +132,7 @@ def test_an_interrupted_run_ends_soon_and_keeps_its_rows(bench, signal_number):
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory):
     """The host built with AddressSanitizer and UndefinedBehaviorSanitizer, all diagnostics fatal."""
-    flags = [*SANITISERS, "-g", "-O0"]
+    flags = [*compiled.SANITISERS, "-g", "-O0"]
     folders = ["host", "fast_model", "native/trace", "native/replay", "simulators"]
     return compiled.program([], folders, tmp_path_factory.mktemp("host") / "host", flags)
 

@@ -24,6 +24,7 @@ OBJECTS = ROOT / "build" / "test-objects"
 COMPILER = os.environ.get("CXX", "c++")
 # Folders of plugin/ that read traces of every format.
 READERS = ["native/trace", *sorted(path.relative_to(PLUGIN).as_posix() for path in PLUGIN.glob("simulators/*/trace"))]
+SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]  # all diagnostics are fatal
 INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}", f"-I{PLUGIN / 'include' / 'kernelpoint'}"]
 
 
@@ -71,6 +72,11 @@ def program(
         pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
     assert done.returncode == 0, done.stderr
     return output
+
+
+def sanitised(main: Path, folders: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Sequence[str] = ()) -> Path:
+    """`main` and sources `beside` it under the sanitisers: one set of options, so that each source is compiled once for all."""
+    return program([main, *beside], folders, output, [*SANITISERS, "-g1", "-O0"], link)
 
 
 def _object(source: Path, flags: Sequence[str]) -> Path:
