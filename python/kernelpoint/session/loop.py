@@ -99,7 +99,7 @@ class Loop:
             if (recorded := self._recalled(PassRecord)) is not None:
                 sample.pass_index = recorded.pass_index
                 sample.begin_pass(recorded.state or {})
-            elif recorder.is_replaying:
+            elif recorder.is_resuming:
                 raise recorder.misplaced()
             else:
                 sample.begin_pass()
@@ -109,7 +109,7 @@ class Loop:
             # Before the interim analysis, because the error of replay is part of every bound that it states.
             while validation is not None:
                 further = self._recalled(FurtherValidationsRecord)
-                if further is None and not recorder.is_replaying:
+                if further is None and not recorder.is_resuming:
                     further = validation.further()
                 if further is None:
                     break
@@ -137,7 +137,7 @@ class Loop:
         sample, recorder, setup = self.sample, self._recorder, self._setup
         # A run that goes on follows its journal: its passes were drawn for the error budget of then.
         recorded = self._recalled(LookRecord)
-        if recorded is None and recorder.is_replaying:  # without an estimate, as launches were missing
+        if recorded is None and recorder.is_resuming:  # without an estimate, as launches were missing
             return True
         failed = sample.failed_for_good() if recorded is None else []
         if failed and not (sample.results > 0 and self._leave_out(failed)):
@@ -190,7 +190,7 @@ class Loop:
                 self._recorder.degraded.append(record.reason)
                 if record.everything:
                     self.sample.simulate_everything()
-            case ResumeRecord() if self._recorder.is_replaying:
+            case ResumeRecord() if self._recorder.is_resuming:
                 self.orders.forget_in_flight()
             case ResumeRecord():
                 self._go_on(record)

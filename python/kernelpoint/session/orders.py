@@ -56,10 +56,10 @@ class Answer(NamedTuple):
         interval: cycles between progress reports; 0: none.
         state: code of the cache state in which the launch begins.
         uncounted: 1 if the result is not part of the sample.
-        latency_counted: 1 if the constant cost of a launch in cycles is added to the result and not simulated.
+        skips_latency: 1 if the constant cost of a launch in cycles is added to the result and not simulated.
 
     >>> Answer(SIMULATE, pass_index=1, interval=200)
-    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency_counted=0)
+    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, skips_latency=0)
     """
 
     action: int
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
     interval: int = 0
     state: int = 0
     uncounted: int = 0
-    latency_counted: int = 0
+    skips_latency: int = 0
 
 
 def counters_of(

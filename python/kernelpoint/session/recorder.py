@@ -55,7 +55,7 @@ class Recorder:
     # ---- the journal of an earlier process --------------------------------------------------------------------------
 
     @property
-    def is_replaying(self) -> bool:
+    def is_resuming(self) -> bool:
         """True while records of a resumed run's journal remain to be applied."""
         return bool(self.past)
 
@@ -80,7 +80,7 @@ class Recorder:
         Raises:
             SessionError: the record cannot be written. The run is closed: every later call fails.
         """
-        if self.is_replaying or self._journal is None:
+        if self.is_resuming or self._journal is None:
             return
         try:
             if self.deferred is not None:
@@ -100,7 +100,7 @@ class Recorder:
         Raises:
             SessionError: the configuration has `on_error: abort`. The run is closed: every later call fails.
         """
-        if self.is_replaying:
+        if self.is_resuming:
             return
         if self._stops_at_errors:
             raise self._close(f"{reason}; on_error: abort")
@@ -121,7 +121,7 @@ class Recorder:
 
     def say_plainly(self, line: str) -> None:
         """Print a line as it is, without the plugin's name."""
-        if not self.is_replaying:
+        if not self.is_resuming:
             self._log(line)
 
     def say(self, *texts: str) -> None:

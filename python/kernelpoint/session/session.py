@@ -77,7 +77,7 @@ class Session(Calls):
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._statement: Statement | None = None
-        self._latency_counted = counts_latency(setup.config)
+        self._skips_latency = counts_latency(setup.config)
         program = None if setup.plan is None else setup.plan.program
         self._selected = program if program is not None and program.listed is not None else None
         self.saved = TimeSaved()
@@ -91,7 +91,8 @@ class Session(Calls):
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
-        """Decide to simulate or skip one launch.
+        """Decide to simulate or skip a launch that the host asks about. `next` passes over the launches of a known list that
+        are not in the sample, so the host does not ask about them.
 
         Args:
             process: index of the simulator process.
@@ -113,7 +114,7 @@ class Session(Calls):
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
         self.saved.begin()
-        return answer._replace(latency_counted=self._latency_counted)
+        return answer._replace(skips_latency=self._skips_latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of earlier launches that the simulator applies to its caches before this launch (`kp_state` in
@@ -236,7 +237,7 @@ class Session(Calls):
         cycles, sample, host = summary.counters.get("cycles"), self.loop.sample, self.setup.host
         if host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
-        self.saved.is_least = bool(host.launch_latency and self._latency_counted)
+        self.saved.is_least = bool(host.launch_latency and self._skips_latency)
         self.saved.measure(sample.expansions, cycles.estimate)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:

@@ -126,7 +126,7 @@ class WorkerSession(Calls):
         self._whole_traces = TraceIntegrity() if host.needs_whole_traces else None
         self._listed = ListedTraces(host.list_paths)
         self._projections = Projections(load_policy(config.policy).projects(config))
-        self._latency_counted = counts_latency(config)
+        self._skips_latency = counts_latency(config)
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
@@ -162,7 +162,7 @@ class WorkerSession(Calls):
         if whole is not None and (problem := whole.problem(path)):
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
-        return Answer(SIMULATE, 0, order.interval, order.state, latency_counted=self._latency_counted)
+        return Answer(SIMULATE, 0, order.interval, order.state, skips_latency=self._skips_latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of earlier launches that the simulator applies to its caches before this launch."""
