@@ -126,7 +126,7 @@ def test_an_output_may_be_what_somebody_reads(tmp_path):
     os.close(reader)
 
 
-BOMB = int(os.environ.get("BOMB", "100"))  # times 16 MiB
+BOMB = int(os.environ.get("BOMB", "100"))  # times 16 MB
 READ = """
 import sys
 from kernelpoint.traces import ArtefactCache, read_trace_list, read_header, scan_launches, scan_trace
@@ -148,9 +148,11 @@ sys.stdout.write("ready\\n"); sys.stdout.flush()
 
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
-    """A small file of text without end, as far as a test is concerned: 1.6 GB of empty lines; BOMB=600 makes it 10 GB."""
+    """A small file of text without end, as far as a test is concerned: a warp of 1.6 GB; BOMB=600 makes it 10 GB."""
     path = tmp_path_factory.mktemp("bomb") / "kernel-1.traceg.xz"
-    path.write_bytes(lzma.compress(small_trace("#BEGIN_TB\n").encode()) + BOMB * lzma.compress(b"\n" * (16 << 20), preset=0))
+    beginning = small_trace("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 2147483648\n")
+    lines = lzma.compress(b"0010 ffffffff 0 NOP 0 0\n" * 700_000, preset=0)
+    path.write_bytes(lzma.compress(beginning.encode()) + BOMB * lines)
     assert path.stat().st_size < 10_000 * BOMB
     return path
 
