@@ -15,7 +15,10 @@ from kernelpoint.randomness import generator
 
 
 def printed(script: str, *arguments: str) -> list[str]:
-    """The lines that a program of `lab` prints; it must end well. It runs in this process, which has read what it imports."""
+    """Run a program of `lab` and return the lines that it prints; fail if it ends with an error code.
+
+    The program runs inside the test's process, where PyTorch and other slow imports are loaded already.
+    """
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
         patch.chdir(ROOT)

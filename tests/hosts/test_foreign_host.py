@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HOSTS = [ROOT / "examples" / f"{name}_simulator" / "host.py" for name in ("small", "executing")]
-SKIPPED = 18  # nine tests of each need what it lacks: several processes, stops, descriptions, execution
+SKIPPED = 18  # for each of the two hosts, nine tests are of features that it does not have, such as several processes
 
 
 @pytest.mark.skipif(not HOSTS[0].exists(), reason="the examples are not beside the tests")

@@ -104,7 +104,7 @@ def _of_list(listed: Program, architecture: int) -> tuple[str, int, list[Finding
 
 
 def _show(record: dict[str, Any]) -> None:
-    """Print what is known of one input, and a line for each finding."""
+    """Print the kind and the number of launches of one input file, then one line for each problem that was found in it."""
     name, findings = record["input"], record["findings"]
     if "error" in record:
         say(f"{name}: cannot be read: {record['error'].removeprefix(f'{name}: ')}")
