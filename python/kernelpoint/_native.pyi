@@ -39,7 +39,7 @@ class Work:
 
 # Counts of defects that a simulator accepts without a message, although it then simulates another program.
 class Defects:
-    zero_addresses: int  # accesses to global memory whose first lane reads or writes address 0
+    zero_addresses: int  # accesses to global memory whose first lane has address 0, or none
     missing_warps: int  # of those that the blocks have
     empty_warps: int  # that execute nothing
     missing_barriers: int  # warps that run code behind a barrier which other warps of their CTA met more often

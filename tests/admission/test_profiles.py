@@ -89,6 +89,7 @@ NAMES = {
     "void tensorrt_llm::kernels::lamport::lamportMultiplyReduce(...)": "TensorRT-LLM",
     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "NCCL",
     "mscclKernel_Sum_half_Simple": "MSCCL++",
+    "void moe_a2a_dispatch_kernel<__nv_bfloat16>(...)": "TensorRT-LLM",
     "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16>(...)": "PyTorch symmetric memory",
     "_Z5gemm_i": "",
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(...)": "",

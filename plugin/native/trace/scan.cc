@@ -80,7 +80,10 @@ public:
                 if (facts.is_exit) exited |= i->active_mask;
                 exits |= facts.is_exit;
                 has_barriers |= facts.is_barrier;
-                if (i->address_count > 0) add_access(*i, cta.addresses.data() + i->first_address);
+                if (i->address_count > 0)
+                    add_access(*i, cta.addresses.data() + i->first_address);
+                else
+                    defects.zero_addresses += facts.needs_address && i->active_mask != 0 ? 1 : 0;
             }
             defects.missing_exits += warp.instruction_count > 0 && !exits ? 1 : 0;
         }
@@ -103,7 +106,7 @@ private:
             const Opcode& opcode = opcodes[facts_.size()];
             facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space, opcode.is_bulk_copy,
                               opcode.base == "BAR" && opcode.text.find(".ARV") == std::string::npos, opcode.is_exit,
-                              opcode.unit == Unit::control, 0});
+                              opcode.unit == Unit::control, opcode.base == "LDG" || opcode.base == "STG", 0});
         }
     }
     void add_cluster(const Cluster& cluster) {
@@ -202,7 +205,7 @@ private:
         uint64_t hash;
         size_t unit;
         MemorySpace space;
-        bool is_bulk_copy, is_barrier, is_exit, is_control;  // is_barrier: of all warps of a CTA
+        bool is_bulk_copy, is_barrier, is_exit, is_control, needs_address;  // is_barrier: of all warps of a CTA
         uint64_t count;
     };
     // Of a CTA and a barrier's PC: how often each warp's lanes waited there.

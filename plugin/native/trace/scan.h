@@ -50,7 +50,7 @@ constexpr uint32_t stream_hash_version = 2;  // raised whenever equal traces wou
 
 // Counts of defects that a simulator accepts without a message, although it then simulates another program.
 struct Defects {
-    uint64_t zero_addresses = 0;    // accesses to global memory whose first lane reads or writes below address 4096
+    uint64_t zero_addresses = 0;    // accesses to global memory whose first lane has an address below 4096, or none
     uint64_t missing_warps = 0;     // of those that the block has
     uint64_t empty_warps = 0;       // that execute nothing
     uint64_t missing_barriers = 0;  // warps that run code behind a barrier which others of their CTA met more often

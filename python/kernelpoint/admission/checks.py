@@ -22,7 +22,7 @@ from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
 NAMED, WITHDRAWS, REFUSES, BUDGET_CANNOT_BE_MET = Effect
-SHORTEST = 20.0  # ns; Model: a launch takes hundreds
+SHORTEST, LONGEST = 20.0, 86_400e9  # ns; Model: a launch takes hundreds of ns, and no kernel a day
 MOST_REGISTERS, MOST_SHARED, MOST_THREADS = 512, 1 << 20, 1024  # of a thread (AMD's), and bytes and threads of a CTA
 ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, and files in microseconds
 
@@ -258,9 +258,24 @@ def zero_durations(profile: Program) -> Case | None:
     "no kernel is that short or long: its unit, or a decimal comma, was lost. Export the file again with LC_ALL=C",
 )
 def impossible_durations(profile: Program) -> Case | None:
-    """Find launches that take less time than any kernel can, or more than a 64-bit clock can count."""
-    mask = (profile.duration > 0) & (profile.duration < SHORTEST) | (_times(profile) >= 2.0**63)
-    return _among(profile, mask, f"take less than {SHORTEST:g} ns, or more than a clock counts")
+    """Find launches that take less time than any kernel can, more than a day, or more cycles than a 64-bit clock can count."""
+    mask = (profile.duration > 0) & (profile.duration < SHORTEST) | (profile.duration > LONGEST) | (_times(profile) >= 2.0**63)
+    return _among(profile, mask, f"take less than {SHORTEST:g} ns, more than a day, or more cycles than a clock counts")
+
+
+@check(Program, "cut-row", NAMED, "if it was cut there, its last value or name is wrong: copy or export the whole file again")
+def cut_row(profile: Program) -> Case | None:
+    """Find a table whose last row does not end with a line end."""
+    if (remark := profile.remarks.get("cut-row")) is None:
+        return None
+    return Case("the last row has no line end", 1.0 / profile.size, None, f"{profile.source}: {remark.place}")
+
+
+@check(Program, "rows-left-out", NAMED, "they are no kernels, or the tool measured them otherwise: their time is in no total")
+def rows_left_out(profile: Program) -> Case | None:
+    """Find rows of a table that are no copies, and have no grid as kernels have, such as ranges."""
+    count = profile.left_out.get("row without a grid", 0)
+    return Case(f"{of_all(count, count + profile.size)} rows have no grid", 0.0, None, profile.source) if count else None
 
 
 @check(Program, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart")

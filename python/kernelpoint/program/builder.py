@@ -158,7 +158,7 @@ class ProgramBuilder:
             traces=_texts(self._traces, rows),
             ranges=_texts(self.ranges, rows),
             calls=table[rows, _ORDER],
-            graph_nodes=None if (nodes == nodes[0]).all() else nodes,
+            graph_nodes=nodes if nodes.max() > 0 else None,  # 0 is what some tools write for none
             processes=tuple(processes.tolist()) if len(processes) > 1 else (),
             source=self.source,
             left_out=dict(self.left_out),
@@ -168,7 +168,7 @@ class ProgramBuilder:
     def _rows_of(self, device: int | None, devices: np.ndarray) -> np.ndarray:
         if not len(devices):
             counts = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
-            hint = GRAPH_HINT if any("graph" in what for what in self.left_out) else ""
+            hint = GRAPH_HINT if any("graph" in what for what in self.left_out) else "; give a file as its tool wrote it"
             raise ProfileError(f"{self.source}: the file has no kernel launch (it has {counts}){hint}")
         there = np.unique(devices)
         if device is None and len(there) > 1:

@@ -9,10 +9,10 @@ from functools import lru_cache
 FAMILIES = {
     "NCCL": r"nccl|rccl",
     "NVSHMEM": r"nvshmem|rocshmem",
-    "DeepEP": r"deep_ep",
+    "DeepEP": r"deep_ep|low_latency_(dispatch|combine)",
     "vLLM all-reduce": r"cross_device_reduce|quick_?reduce|custom_?all_?reduce",
     "TensorRT-LLM": r"tensorrt_llm.*(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|userbuffers)"
-    r"|(one|two)_?shot_?all_?reduce|lamport|mnnvl|moe_?all_?to_?all",
+    r"|(one|two)_?shot_?all_?reduce|lamport|mnnvl|moe_?(all_?to_?all|a2a)",
     "FlashInfer": r"flashinfer.*(all_?reduce|all_?gather|all_?to_?all)",
     "MSCCL++": r"msccl",
     "PyTorch symmetric memory": r"multimem|symm_?mem",

@@ -89,7 +89,7 @@ def fields_of(record: Any) -> dict[str, Any]:
 # ---- every launch of a program -----------------------------------------------------------------------------------------
 
 CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
-SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 2"
+SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 3"
 CHUNK = 1024  # traces read here before what they show is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
 _NO_CONTENTS = np.zeros((0, 4), dtype=np.uint64)

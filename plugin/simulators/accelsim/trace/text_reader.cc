@@ -117,18 +117,23 @@ private:
         lines.consume_text();
     }
 
-    // "cluster id = x,y,z", "cluster cta = x,y,z" and "cluster rank = n", as far as they are there.
+    // "cluster id = x,y,z", "cluster cta = x,y,z" and "cluster rank = n", each at most once.
     void read_cluster(Cluster& cluster) {
-        for (;; lines.consume_text()) {
+        for (bool has_id = false, has_cta = false, has_rank = false;; lines.consume_text()) {
             skip_empty_lines();
             const std::string_view text = lines.text();
             if (!starts_with(text, "cluster ")) return;
-            bool well_formed = read_triple("cluster id =", cluster.index) || read_triple("cluster cta =", cluster.cta);
-            if (starts_with(text, "cluster rank =")) {
+            if (!has_id && read_triple("cluster id =", cluster.index)) {
+                has_id = true;
+            } else if (!has_cta && read_triple("cluster cta =", cluster.cta)) {
+                has_cta = true;
+            } else if (!has_rank && starts_with(text, "cluster rank =")) {
                 const char* p = text.data() + 14;
-                well_formed = parse_decimal(p, cluster.rank) && p == text.data() + text.size();
+                has_rank = parse_decimal(p, cluster.rank) && p == text.data() + text.size();
+                if (!has_rank) lines.fail_expected("'cluster rank = n'");
+            } else {
+                lines.fail_expected("'cluster id = x,y,z', 'cluster cta = x,y,z' or 'cluster rank = n', each once in a CTA");
             }
-            if (!well_formed) lines.fail_expected("'cluster id = x,y,z', 'cluster cta = x,y,z' or 'cluster rank = n'");
         }
     }
 

@@ -32,7 +32,9 @@ std::string launch_in(const std::string& line) {
 Launches read_launches(Lines& lines) {
     const std::string folder = folder_of(lines.path());
     for (const char* expected : {"nvbit", "14", "-1"}) {  // the text found is not quoted, as a link may lead to any file
-        if (lines.text() != expected) lines.fail(std::string("expected '") + expected + "'");
+        if (lines.text() != expected)
+            lines.fail(std::string("expected '") + expected +
+                       "': a list begins with the lines nvbit, 14 and -1, as MacSim's tracer writes it");
         lines.consume_text();
     }
     Launches list;

@@ -20,6 +20,7 @@ Thread = tuple[Any, Any]
 
 CHUNK = 1 << 20
 CALLS = ("cuda_runtime", "cuda_driver")  # categories of calls
+FLOWS = ("s", "t", "f")  # phases of arrows between events
 REPLAYS = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 MODULE = "nn.Module: "  # begin of the names of calls of modules
 _LIST, _LIST_BEGIN = re.compile(r'"traceEvents"\s*:\s*\['), 1000  # and most characters of it
@@ -58,11 +59,12 @@ class Kineto(TextFormat):
         for event in events(file, source):
             kind = str(event.get("cat", "")).lower()
             kinds[kind] += 1
-            if kind == "kernel" and event.get("ph") in ("B", "E"):
-                raise ProfileError(
-                    f"{source}: a kernel has events of its begin and end; allowed: one event (ph X), as PyTorch writes"
-                )
-            if kind == "kernel" and event.get("ph") == "X":
+            if kind == "kernel" and event.get("ph") not in FLOWS:
+                if (phase := event.get("ph")) != "X":
+                    raise ProfileError(
+                        f"{source}: a kernel is an event of phase {str(phase)[:9]!r}, such as one of its begin and end; "
+                        "allowed: one event (ph X), as PyTorch writes"
+                    )
                 orders.append(_add_event(builder, event, source))
             elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
                 builder.leave_out(kind.removeprefix("gpu_"))
@@ -214,7 +216,10 @@ def _open_array(file: TextIO, source: str) -> tuple[str, int]:
         return text, text.index("[") + 1
     while not (match := _LIST.search(text)):
         if not (more := file.read(CHUNK)):
-            raise ProfileError(f"{source}: the file has no list of traceEvents, so it is not a trace of the PyTorch profiler")
+            raise ProfileError(
+                f"{source}: the file has no list of traceEvents, so it is not a trace of the PyTorch profiler; write one with "
+                "export_chrome_trace, or export the launches of another profiler as CSV"
+            )
         text = text[-_LIST_BEGIN:] + more
     return text, match.end()
 

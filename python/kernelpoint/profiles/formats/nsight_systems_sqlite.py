@@ -73,7 +73,9 @@ _LAUNCHES = (
     f"SELECT value, COUNT(*), SUM(correlationId NOT IN (SELECT correlationId FROM {KERNELS})) FROM {CALLS} JOIN StringIds ON "
     "id = nameId WHERE (value LIKE 'cu%Launch%Kernel%' OR value LIKE 'cu%StreamBeginCapture%') AND {succeeded} GROUP BY value"
 )
-_DIAGNOSTICS = "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%not all %collected%' OR text LIKE '%lost%'"
+_DIAGNOSTICS = (
+    "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%not all %collected%' OR text LIKE '%lost%' OR text LIKE '%dropped%'"
+)
 RANGES = "NVTX_EVENTS"
 # Beginnings of the names of tables in databases of other profilers -> what to do.
 FOREIGN_TABLES = {

@@ -25,7 +25,7 @@ BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024.0, "mib": 1024.0
 PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 CYCLES = ("gpc__cycles_elapsed.max", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.max")
 MOST_PREAMBLE, MOST_HEADER = 100_000, 1 << 17  # lines before the header, of the tool and of the program; its characters
-_COPY = re.compile(r"\W*(?:cuda |hip )?mem(cpy|set)", re.IGNORECASE)
+_COPY = re.compile(r"\W*(?:cuda |hip )?(?:unified memory )?mem(cpy|set)", re.IGNORECASE)
 _VALUE = re.compile(r"([-\d.,]+)\s*([a-zμµ]*)")
 _CALL = re.compile(r"(.*) \[(\d+)\]")
 _DIGITS = re.compile(r"[-\d.,\s'\u2019]*\d[-\d.,\s'\u2019]*")
@@ -90,6 +90,9 @@ TABLES = (
     Table("nsys summary of calls", ("num calls", "total time"), refused=_CALLS + "`nsys stats --report cuda_gpu_trace`"),
     Table("nsys table of calls", ("start", "result", "corrid"), refused=_CALLS + "`nsys stats --report cuda_gpu_trace`"),
     Table("nsys table of ranges", ("projected start", "style"), refused=_CALLS + "`nsys stats --report cuda_gpu_trace`"),
+    Table("nsys summary of kernels", ("qcount", "kernel name"), refused=_SUMMARY + "`nsys stats --report cuda_gpu_trace`"),
+    Table("ncu table of source lines", ("address", "source"), refused=_CALLS + "`ncu --csv --page raw`"),
+    Table("rocprofv3 table of copies", ("direction", "start_timestamp"), refused=_CALLS + "the kernel trace (--kernel-trace)"),
     Table("rocprofv3 table of calls", ("domain", "function"), refused=_CALLS + "the kernel trace (rocprofv3 --kernel-trace)"),
     Table("Nsight Systems event export", ("name", "start", "duration", "gpu"),
           {"name": "name", "start": "start", "duration": "duration", "device": "gpu", "stream": "context"}),
@@ -159,8 +162,8 @@ class Tables(TextFormat):
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        errors: list[str] = []
-        lines = _without_errors(iter(file.readline, ""), errors)
+        errors, builder = list[str](), ProgramBuilder(source)
+        lines = _watched(iter(file.readline, ""), errors, builder)
         header = _find_header(itertools.islice(lines, MOST_PREAMBLE))
         if header is None:
             titles = ", ".join(table.title for table in TABLES if not table.refused)
@@ -168,7 +171,6 @@ class Tables(TextFormat):
         table, delimiter, names, line = header
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
-        builder = ProgramBuilder(source)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)  # else a lost quote takes all rows that follow it
         rows = _rows(reader, len(names), source, line)
         read = _Rows(builder, table, names, delimiter == ";", source)
@@ -188,11 +190,15 @@ class Tables(TextFormat):
         return builder.finish(device)
 
 
-def _without_errors(lines: Iterable[str], errors: list[str]) -> Iterator[str]:
-    """Lines of a file; those in which ncu or nvprof report an error go to `errors` too."""
-    for line in lines:
+def _watched(lines: Iterable[str], errors: list[str], builder: ProgramBuilder) -> Iterator[str]:
+    """Lines of a file; those in which ncu or nvprof report an error go to `errors` too, and a last one without an end is
+    remarked.
+    """
+    for number, line in enumerate(lines, 1):
         if line.startswith(("==ERROR==", "======== Error:")):
             errors.append(line.strip())
+        if not line.endswith(("\n", "\r")):
+            builder.remark("cut-row", 1, place=f"line {number}")
         yield line
 
 
@@ -351,10 +357,10 @@ class _Rows:
         if copy or (grid is None and isinstance(table.columns.get("grid"), tuple)):
             is_graph = not copy and "graph" in name.lower()
             self.builder.leave_out(
-                f"mem{copy.group(1).lower()}" if copy else "CUDA graph as one block" if is_graph else "other"
+                f"mem{copy.group(1).lower()}" if copy else "CUDA graph as one block" if is_graph else "row without a grid"
             )
             if is_graph:
-                self.builder.remark("graph-blocks", 1, self._duration(row, {}, where), where)
+                self.builder.remark("graph-blocks", 1, np.nan_to_num(self._duration(row, counters, where)), where)
             return
         block = self._sizes(row, "block", where) or (0, 0, 0)
         if grid and table.counts_threads:

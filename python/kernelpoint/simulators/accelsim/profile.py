@@ -74,6 +74,11 @@ class AccelSimOutput(TextFormat):
                 repeated += key in result  # lines of another output between those of a launch
                 result[key] = value
                 if key == "kernel_launch_uid":
+                    if len(value.split()) > 1:
+                        raise ProfileError(
+                            f"{source}:{last}: launches {value[:60]} ended together, so no cycles are of one of them: simulate "
+                            "without -gpgpu_concurrent_kernel_sm"
+                        )
                     if (uid := whole_number(value, f"{source}:{last}: kernel_launch_uid")) < 1:
                         raise ProfileError(f"{source}:{last}: kernel_launch_uid: got {uid}; allowed: 1 or more")
                     repeated += uid in results
