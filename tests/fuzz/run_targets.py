@@ -16,27 +16,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "reference"))
+
+import compiled
+from compiled import ROOT, SANITISERS
 from seeds import write_seeds
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "fuzz"
 CORPUS = BUILD / "corpus"
-READERS = ("native/trace", "simulators/accelsim/trace", "simulators/macsim/trace", "simulators/macsim/convert")
-FOLDERS = {  # others: READERS
-    "footprint": (*READERS, "native/replay"),
-    "graph": (*READERS, "native/graph"),
-    "encoder": (*READERS, "native/graph", "native/encoder"),
-    "history": (*READERS, "native/replay"),
-    "fast_model": ("native/trace", "native/replay", "fast_model", "simulators"),
-    "configuration": ("native/trace", "native/replay", "fast_model", "simulators"),
-}
-PARTS = {"abi": ("runtime/shim/shim.cc",), "loader": ()}  # others: READERS
-WRAPPED = ("open", "close", "read", "pread", "stat", "fstat")
-INCLUDES = (ROOT / "plugin", ROOT / "plugin" / "include", ROOT / "plugin" / "include" / "kernelpoint", HERE)
-FLAGS = ["-g", "-O1", "-std=c++17", *(f"-I{folder}" for folder in INCLUDES)]
-SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-LINK = [*(f"-Wl,--wrap={name}" for name in WRAPPED), "-ldl", "-lz", "-pthread"]
+BESIDE = {"abi": [ROOT / "plugin" / "runtime" / "shim" / "shim.cc"], "loader": []}  # others read files in memory
+IN_MEMORY = HERE / "memory_files.cc"
+WRAPPED = [f"-Wl,--wrap={name}" for name in ("open", "close", "read", "pread", "stat", "fstat")]
+FLAGS = ["-g", "-O1", "-std=c++17", *compiled.INCLUDES, f"-I{HERE}"]
+LINK = ["-ldl", "-pthread"]
 TARGETS = sorted(path.stem for path in HERE.glob("*.cc") if path.stem not in ("driver", "memory_files"))
 
 
@@ -48,10 +41,9 @@ def clang() -> str | None:
 
 def sources(target: str) -> list[Path]:
     """Everything that a target is linked with."""
-    parts = [ROOT / "plugin" / part for part in PARTS.get(target, FOLDERS.get(target, READERS))]
-    paths = dict.fromkeys(path for part in parts for path in ([part] if part.suffix else sorted(part.rglob("*.cc"))))
-    paths = [path for path in paths if path.parent.name != "bindings"]
-    return paths if target in PARTS else [*paths, HERE / "memory_files.cc"]
+    if target in BESIDE:
+        return BESIDE[target]
+    return [*(path for folder in compiled.WITHOUT_PYTHON for path in compiled.sources(folder)), IN_MEMORY]
 
 
 def build(targets: list[str], flags: list[str], driver: list[Path], link: list[str], compiler: str, name: str) -> None:
@@ -63,8 +55,8 @@ def build(targets: list[str], flags: list[str], driver: list[Path], link: list[s
     for target in targets:
         command = [compiler, *FLAGS, *flags]
         objects = [_object(path, folder, command, headers) for path in [HERE / f"{target}.cc", *sources(target)]]
-        wrapped = LINK if target not in PARTS else LINK[len(WRAPPED) :]
-        _call([compiler, *link, *objects, *beside, *wrapped, "-o", folder / target])
+        wrapped = WRAPPED if IN_MEMORY in sources(target) else []
+        _call([compiler, *link, *objects, *beside, *wrapped, *LINK, "-o", folder / target])
 
 
 def _object(source: Path, folder: Path, command: list[str], headers: float) -> Path:

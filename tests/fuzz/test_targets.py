@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from compiled import sanitised
-from run_targets import FOLDERS, PARTS, READERS, TARGETS, WRAPPED, sources
+from run_targets import BESIDE, IN_MEMORY, TARGETS, WRAPPED
 from seeds import write_seeds
 
 HERE = Path(__file__).parent
@@ -16,10 +16,9 @@ RUNS = int(os.environ.get("FUZZ_RUNS", "500"))
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
-    wrapped = [f"-Wl,--wrap={name}" for name in WRAPPED] if target not in PARTS else []
-    folders = [] if target in PARTS else FOLDERS.get(target, READERS)
-    beside = [HERE / "driver.cc", *(sources(target) if target in PARTS else [HERE / "memory_files.cc"])]
-    fuzzer = sanitised(HERE / f"{target}.cc", folders, tmp_path / target, beside, [*wrapped, "-lz"])
+    beside = BESIDE.get(target, [IN_MEMORY])
+    link = WRAPPED if IN_MEMORY in beside else []
+    fuzzer = sanitised([HERE / f"{target}.cc", HERE / "driver.cc", *beside], tmp_path / target, link)
     inputs = write_seeds(target, tmp_path / "seeds")
     corpus = tmp_path / "found"
     corpus.mkdir()

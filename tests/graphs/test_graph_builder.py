@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import READERS, sanitised
+from compiled import sanitised
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_builder import build_graph_slow
@@ -218,7 +218,7 @@ VALUED = [
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory):
     output = tmp_path_factory.mktemp("sanitized") / "builder"
-    return sanitised(Path(__file__).with_name("sanitized_builder.cc"), [*READERS, "native/graph"], output)
+    return sanitised([Path(__file__).with_name("sanitized_builder.cc")], output)
 
 
 @pytest.mark.slow

@@ -131,10 +131,8 @@ def test_an_interrupted_run_ends_soon_and_keeps_its_rows(bench, signal_number):
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory):
-    """The host built with AddressSanitizer and UndefinedBehaviorSanitizer, all diagnostics fatal."""
-    flags = [*compiled.SANITISERS, "-g", "-O0"]
-    folders = ["host", "fast_model", "native/trace", "native/replay", "simulators"]
-    return compiled.program([], folders, tmp_path_factory.mktemp("host") / "host", flags)
+    """The host under the sanitisers."""
+    return compiled.sanitised([compiled.PLUGIN / "host" / "main.cc"], tmp_path_factory.mktemp("host") / "host")
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -22,32 +21,21 @@ ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugin"
 OBJECTS = ROOT / "build" / "test-objects"
 COMPILER = os.environ.get("CXX", "c++")
-# Folders of plugin/ that read traces of every format.
-READERS = ["native/trace", *sorted(path.relative_to(PLUGIN).as_posix() for path in PLUGIN.glob("simulators/*/trace"))]
+# Folders of plugin/ that need no Python. Of each one unit is made: all of them in one would declare some names twice.
+WITHOUT_PYTHON = ["native", "fast_model", *sorted(path.relative_to(PLUGIN).as_posix() for path in PLUGIN.glob("simulators/*"))]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]  # all diagnostics are fatal
 INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}", f"-I{PLUGIN / 'include' / 'kernelpoint'}"]
 
 
-def sources(*folders: str) -> list[Path]:
-    """All C++ sources below folders of plugin/, but those of Python's module."""
-    paths = [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
-    return [path for path in paths if path.parent.name != "bindings"]
+def sources(folder: str) -> list[Path]:
+    """All C++ sources below a folder of plugin/, but those of Python's module."""
+    return [path for path in sorted((PLUGIN / folder).rglob("*.cc")) if path.parent.name != "bindings"]
 
 
-def units(*folders: str) -> list[Path]:
-    """All C++ sources below folders of plugin/, those of each folder included in one file, as setup.py does it."""
-    by_folder = groupby(sorted(sources(*folders), key=_folder), key=_folder)
-    return [_unit(folder, [path.name for path in paths]) for folder, paths in by_folder]
-
-
-def _folder(path: Path) -> Path:
-    return path.parent
-
-
-def _unit(folder: Path, names: list[str]) -> Path:
-    relative = folder.relative_to(PLUGIN).as_posix()
-    path = OBJECTS / f"{relative.replace('/', '_')}.cc"
-    text = "".join(f'#include "{relative}/{name}"\n' for name in names)
+def _unit(folder: str) -> Path:
+    """One file that includes all sources below a folder of plugin/: what their headers declare is compiled once."""
+    path = OBJECTS / f"{folder.replace('/', '_')}.cc"
+    text = "".join(f'#include "{source.relative_to(PLUGIN)}"\n' for source in sources(folder))
     with locked(path):
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
@@ -65,7 +53,7 @@ def program(
     if shutil.which(COMPILER) is None or not PLUGIN.exists():
         pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        objects = list(threads.map(lambda source: _object(source, flags), [*main, *units(*folders)]))
+        objects = list(threads.map(lambda source: _object(source, flags), [*main, *map(_unit, folders)]))
     command = [COMPILER, *flags, *objects, *link, "-ldl", "-pthread", "-o", output]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
@@ -74,9 +62,9 @@ def program(
     return output
 
 
-def sanitised(main: Path, folders: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Sequence[str] = ()) -> Path:
-    """`main` and sources `beside` it under the sanitisers: one set of options, so that each source is compiled once for all."""
-    return program([main, *beside], folders, output, [*SANITISERS, "-g1", "-O0"], link)
+def sanitised(main: Sequence[Path], output: Path, link: Sequence[str] = ()) -> Path:
+    """`main` with all that needs no Python, under the sanitisers: one set of options, so each unit is compiled once for all."""
+    return program(main, WITHOUT_PYTHON, output, [*SANITISERS, "-g1", "-O0"], link)
 
 
 def _object(source: Path, flags: Sequence[str]) -> Path:

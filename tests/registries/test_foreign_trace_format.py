@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compiled import READERS, sanitised
+from compiled import sanitised
 from trace_writer import cta, small_trace
 
 from kernelpoint import _native
@@ -18,7 +18,7 @@ SHIPPED = _native.trace_formats()
 def read(tmp_path_factory):
     """Reads a list with a program that knows the foreign format; returns its lines behind the names of the formats."""
     path = tmp_path_factory.mktemp("program") / "read_list"
-    sanitised(HERE / "read_list.cc", READERS, path, [HERE / "counted_format.cc"])
+    sanitised([HERE / "read_list.cc", HERE / "counted_format.cc"], path)
 
     def read(source):
         done = subprocess.run([path, source], capture_output=True, text=True, check=True, timeout=60)
