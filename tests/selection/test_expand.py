@@ -140,14 +140,14 @@ def test_graphs_that_were_captured_in_another_order_than_they_ran_are_told_apart
         rows += [(name, call, (first + n) if with_nodes else 0) for n, name in enumerate(graph)]
     rows.append(("load", 9, 0))
     repeated = repetition(profile_of(rows), kinds(traced))
-    assert repeated.traced.tolist() == [0, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 9]
+    assert repeated.listed.tolist() == [0, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 9]
     assert not len(repeated.unused) and repeated.replays == 4
 
 
 def test_nodes_on_parallel_branches_are_told_by_their_kinds_whatever_their_order():
     rows = [("load", 1, 0), ("norm", 2, 0), ("qkv", 2, 0), ("up", 2, 0), ("norm", 3, 0), ("up", 3, 0), ("qkv", 3, 0)]
     repeated = repetition(profile_of(rows), kinds(["load", "norm", "qkv", "up"]))
-    assert repeated.traced.tolist() == [0, 1, 2, 3, 1, 3, 2]
+    assert repeated.listed.tolist() == [0, 1, 2, 3, 1, 3, 2]
 
 
 def test_launches_that_were_not_traced_refuse_unless_they_are_accepted(decode, tmp_path):

@@ -136,7 +136,7 @@ def admitted_rows(profile: Program, launches: Program, accepted: Collection[str]
     >>> admitted_rows(profile, profile.take(np.arange(2)), (), lambda line: None).tolist()
     [0, 1]
     """
-    matching = match(profile, launches, bool(in_graphs(profile).any()))
+    matching = match(profile, launches)
     for sentence in matching.sentences():
         log(f"{profile.source}: {sentence}")
     if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
@@ -145,5 +145,6 @@ def admitted_rows(profile: Program, launches: Program, accepted: Collection[str]
             f"file; it seems to be of another workload (it has {profile.size:,} launches, the first is "
             f"{profile.names[0]!r}); give the file of this workload"
         )
-    admit(findings_of(matching), accepted, log, f"{profile.source}: ")
+    if in_graphs(profile).any():
+        admit(findings_of(matching), accepted, log, f"{profile.source}: ")
     return matching.rows

@@ -458,14 +458,22 @@ def in_graphs(profile: Program) -> np.ndarray:
     Matching,
     "not-traced",
     REFUSES,
-    "the tracer saw each node of a CUDA graph once: `kernelpoint file expand LIST --profile FILE` writes the whole list",
+    "the tracer saw each node of a CUDA graph once: `kernelpoint file expand LIST --profile FILE` writes the whole list. Else "
+    "record profile and traces with the same input",
 )
 def not_traced(matching: Matching) -> Case | None:
-    """Find replays of CUDA graphs that are in a profile, but not in the trace list or in the tracer's table of launches."""
-    if not matching.replays or not len(matching.extra):
-        return None
-    size = matching.matched + len(matching.extra)
-    return Case(f"{of_all(len(matching.extra), size)} launches of the program are not in the list", len(matching.extra) / size)
+    """Find launches of a program with CUDA graphs that are not in the trace list, or in the tracer's table of launches."""
+    extra, size = matching.extra, len(matching.listed)
+    what = f"{of_all(len(extra), size)} launches of the program are not in the list"
+    return Case(what, len(extra) / size, None, f"launch {extra[0]} of the program") if len(extra) else None
+
+
+@check(Matching, "not-run", NAMED, "profile and traces come from different runs, or from different parts of a run")
+def not_run(matching: Matching) -> Case | None:
+    """Find launches of the list that are not in the profile."""
+    unused = matching.unused
+    what = f"{of_all(len(unused), matching.launches)} traced launches are not in the program"
+    return Case(what, len(unused) / matching.launches, None, f"launch {unused[0]} of the list") if len(unused) else None
 
 
 # ---- trace lists --------------------------------------------------------------------------------------------------------

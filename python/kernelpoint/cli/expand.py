@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from kernelpoint.admission import admit, admitted_profile, check_kinds
+from kernelpoint.admission import admit, admitted_profile, check_kinds, findings_of
 from kernelpoint.cli.console import log, say
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import kinds_of
@@ -65,8 +65,8 @@ def expand(
     program = _of_one_process(admitted, process, alike)
     launches = labelled(read_trace_list(str(traces)))
     repeated = repetition(program, launches)
-    admit(repeated.findings(program.source), accept or (), log, "")
-    traced = repeated.traced[repeated.traced >= 0]
+    admit(findings_of(repeated), accept or (), log, f"{program.source}: ")
+    traced = repeated.listed[repeated.listed >= 0]
     if not len(traced):
         raise ConfigError(
             f"--profile: no launch of {profile} is in {traces}; it seems to be of another program: give a profile of "

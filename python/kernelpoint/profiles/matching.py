@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,41 +15,58 @@ from kernelpoint.repeated import distinct_rows
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matching:
-    """Assignment of a profile's rows to the N launches of a list.
+    """Assignment of the P launches of a profile to the launches of a trace list.
 
     Attributes:
-        rows: int64 [N], row of the profile for each launch of the list, -1 for a launch without a row.
-        extra: int64, rows of the profile that belong to no launch.
+        listed: int64 [P], launch of the list for each row of the profile; -1 for a row without a launch.
+        launches: number of launches of the list.
         how: method: "order" (longest common subsequence), or "occurrence" (the k-th launch with a name, grid and block belongs
             to the k-th row with them).
         by_base: number of launches matched by function name alone, because template arguments are written differently.
-        replays: True if the profile shows replays of CUDA graphs.
+        replays: number of replays of CUDA graphs in the profile. The replays of a node may share one launch of the list.
 
     Example:
-        >>> matching = Matching(rows=np.array([0, -1, 1]), extra=np.array([2]), how="order", by_base=0)
-        >>> matching.matched
-        2
+        >>> matching = Matching(np.array([0, 2, -1]), launches=3)
+        >>> matching.rows.tolist(), matching.unused.tolist(), matching.extra.tolist()
+        ([0, -1, 1], [1], [2])
     """
 
-    rows: np.ndarray
-    extra: np.ndarray
-    how: str
-    by_base: int
-    replays: bool = False
+    listed: np.ndarray
+    launches: int
+    how: str = "order"
+    by_base: int = 0
+    replays: int = 0
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Row of the profile for each launch of the list, -1 for a launch without a row, int64."""
+        rows = np.full(self.launches, -1, dtype=np.int64)
+        there = np.flatnonzero(self.listed >= 0)
+        rows[self.listed[there]] = there
+        return rows
+
+    @property
+    def unused(self) -> np.ndarray:
+        """Launches of the list without a row, int64."""
+        return np.flatnonzero(self.rows < 0)
+
+    @property
+    def extra(self) -> np.ndarray:
+        """Rows of the profile that belong to no launch, int64."""
+        return np.flatnonzero(self.listed < 0)
 
     @property
     def matched(self) -> int:
         """Number of launches of the list that have a row in the profile."""
-        return int((self.rows >= 0).sum())
+        return self.launches - len(self.unused)
 
     def sentences(self) -> list[str]:
         """Sentences for the user on the launches and rows that were matched."""
-        lines = [f"{self.matched:,} of {len(self.rows):,} launches are in the profile, matched by {self.how}"]
-        if len(self.rows) > self.matched:
-            first = int(np.flatnonzero(self.rows < 0)[0])
-            lines.append(f"{len(self.rows) - self.matched:,} launches are not in the profile, the first is launch {first}")
+        lines = [f"{self.matched:,} of {self.launches:,} launches are in the profile, matched by {self.how}"]
+        if len(self.unused):
+            lines.append(f"{len(self.unused):,} launches are not in the profile, the first is launch {self.unused[0]}")
         if len(self.extra):
             lines.append(f"{len(self.extra):,} rows of the profile belong to no launch, the first is row {self.extra[0]}")
         if self.by_base:
@@ -56,7 +74,7 @@ class Matching:
         return lines
 
 
-def match(profile: Program, launches: Program, replays: bool = False) -> Matching:
+def match(profile: Program, launches: Program) -> Matching:
     """Find the row of a profile for every launch of a list.
 
     A row and a launch can be matched if name, grid and block are equal. Mangled and demangled names are equal in the spelling
@@ -68,7 +86,6 @@ def match(profile: Program, launches: Program, replays: bool = False) -> Matchin
     Args:
         profile: program (table of launches) of the profile.
         launches: program of the list.
-        replays: True if the profile shows replays of CUDA graphs.
 
     >>> grid, block = np.array([[1, 1, 1]] * 3), np.array([[32, 1, 1]] * 3)
     >>> profile = Program.of(["a(int)", "b(int)"], grid[:2], block[:2])
@@ -80,8 +97,10 @@ def match(profile: Program, launches: Program, replays: bool = False) -> Matchin
     how = "order"
     if rows is None:
         rows, how = _by_occurrence(a, b), "occurrence"
-    extra = np.setdiff1d(np.arange(len(b)), rows)
-    return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()), replays)
+    listed = np.full(len(b), -1, dtype=np.int64)
+    there = np.flatnonzero(rows >= 0)
+    listed[rows[there]] = there
+    return Matching(listed, len(rows), how, int(np.array(renamed, dtype=bool)[there].sum()))
 
 
 def kinds_of(profile: Program, launches: Program) -> tuple[np.ndarray, np.ndarray]:

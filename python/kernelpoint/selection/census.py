@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.admission import Effect, Finding, admit, admitted_profile, admitted_rows, in_graphs
+from kernelpoint.admission import admit, admitted_profile, admitted_rows, findings_of, in_graphs
 from kernelpoint.errors import ConfigError
-from kernelpoint.profiles import kinds_of, match
+from kernelpoint.profiles import Matching, kinds_of, match
 from kernelpoint.profiles.format import NOT_THIS, beginning_of, errors_of_file
 from kernelpoint.program import UNKNOWN, Program
 from kernelpoint.progress import Log
@@ -39,10 +39,10 @@ def with_profile(program: Program, profile: Program, log: Log, accepted: Collect
     """
     if in_graphs(profile).any():
         repeated = repetition(profile, program)
-        admit(repeated.findings(profile.source), accepted, log, "")
-        rows = np.flatnonzero(repeated.traced >= 0)
+        admit(findings_of(repeated), accepted, log, f"{profile.source}: ")
+        rows = np.flatnonzero(repeated.listed >= 0)
         log(f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {program.size:,} to trace")
-        program = program.take(repeated.traced[rows])
+        program = program.take(repeated.listed[rows])
     else:
         rows = admitted_rows(profile, program, accepted, log)
     timed = profile.take(rows).with_labels_of(program)
@@ -98,46 +98,7 @@ def _numbered(program: Program, tracer: str) -> Program:
     return replace(program, counts=(program.size,), processes=(), traces=NO_TEXTS, numbers=numbers, tracer=tracer)
 
 
-@dataclass(frozen=True)
-class Repetition:
-    """Assignment of the N launches of a program to the launches that were traced. A node of a CUDA graph runs often and is
-    traced once.
-
-    Attributes:
-        traced: int64 [N], index of the traced launch for each launch of the program; -1 if there is none.
-        unused: int64, traced launches that the program does not run.
-        replays: number of replays of graphs.
-
-    >>> Repetition(np.array([0, 1, 1]), np.zeros(0, int), 2).findings("a.sqlite")
-    []
-    """
-
-    traced: np.ndarray
-    unused: np.ndarray
-    replays: int
-
-    def findings(self, place: str) -> list[Finding]:
-        """Defects for the input checks: launches of the profile or of the list without a counterpart. `place` is the file for
-        the message.
-        """
-        remedy = (
-            "profile and traces come from different runs, or from different parts of a run: record both with the same input"
-        )
-        size, lacking = len(self.traced), int((self.traced < 0).sum())
-        findings = []
-        if lacking:
-            first = f"{place}: launch {int(np.flatnonzero(self.traced < 0)[0])}"
-            what = f"{lacking:,} of {size:,} launches of the program were not traced"
-            findings.append(Finding("not-traced", what, first, lacking / size, None, remedy, Effect.REFUSES))
-        if len(self.unused):
-            many = int((self.traced >= 0).sum()) + len(self.unused)
-            what = f"{len(self.unused):,} traced launches are not in the program"
-            share = len(self.unused) / many
-            findings.append(Finding("not-run", what, f"launch {int(self.unused[0])} of the list", share, None, remedy))
-        return findings
-
-
-def repetition(profile: Program, launches: Program) -> Repetition:
+def repetition(profile: Program, launches: Program) -> Matching:
     """Find for every launch of a profile the launch of a trace list, or of a census (the tracer's table of launches), in which
     it was traced.
 
@@ -150,20 +111,17 @@ def repetition(profile: Program, launches: Program) -> Repetition:
     Model: nodes of a graph with equal name, grid and block correspond in the order of their numbers, or else of their starts.
 
     >>> profile = Program.of(["load", "gemm", "add", "gemm", "add"], calls=np.array([1, 2, 2, 3, 3]))
-    >>> repetition(profile, Program.of(["load", "gemm", "add"])).traced.tolist()
+    >>> repetition(profile, Program.of(["load", "gemm", "add"])).listed.tolist()
     [0, 1, 2, 1, 2]
     """
     replayed = in_graphs(profile)
     profile_kinds, theirs = kinds_of(profile, launches)
     node_of, first_of = _nodes(profile, replayed, profile_kinds)
     once = np.sort(np.concatenate([np.flatnonzero(~replayed), first_of]))  # each launch that a tracer saw, by its first run
-    matches = _matched(profile, launches, once, replayed, profile_kinds, theirs)
-    traced = np.full(profile.size, -1, dtype=np.int64)
-    traced[once] = matches
-    traced[replayed] = traced[first_of[node_of[replayed]]]
-    unused = np.setdiff1d(np.arange(launches.size), traced)
-    replays = len(np.unique(_calls(profile)[replayed])) if replayed.any() else 0
-    return Repetition(traced, unused, replays)
+    listed = np.full(profile.size, -1, dtype=np.int64)
+    listed[once] = _matched(profile, launches, once, replayed, profile_kinds, theirs)
+    listed[replayed] = listed[first_of[node_of[replayed]]]
+    return Matching(listed, launches.size, replays=len(np.unique(_calls(profile)[replayed])))
 
 
 def _calls(profile: Program) -> np.ndarray:
@@ -207,10 +165,7 @@ def _matched(
     theirs: np.ndarray,
 ) -> np.ndarray:
     """Traced counterpart of each launch outside replays; -1 if there is none."""
-    matching = match(profile.take(once), launches)
-    matches = np.full(len(once), -1, dtype=np.int64)
-    there = matching.rows >= 0
-    matches[matching.rows[there]] = np.flatnonzero(there)
+    matches = match(profile.take(once), launches).listed
     if (matches >= 0).all():
         return matches
     # Graphs that were captured elsewhere than they first ran: runs of launches, the longest first.
