@@ -116,7 +116,7 @@ def test_a_census_of_another_tracer_than_was_named_is_refused(census):
         read_census(census, "macsim", QUIET)
 
 
-def test_a_profile_of_several_processes_is_refused_because_a_tracer_numbers_each_by_itself(tmp_path):
+def test_a_profile_of_several_processes_is_refused_because_a_tracer_numbers_each_of_them(tmp_path):
     head = "Index,KernelName,gpu-id,queue-id,pid,tid,grd,wgr,lds,BeginNs,EndNs\n"
     rows = (f"{i},gemm,0,0,{pid},1,256,64,0,{1000 * i + 1000},{1000 * i + 1900}\n" for i, pid in enumerate((7, 7, 9)))
     (tmp_path / "ranks.csv").write_text(head + "".join(rows))
