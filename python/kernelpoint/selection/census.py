@@ -80,8 +80,8 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
         raise ConfigError(f"--tracer is missing: {path} is a profile, so name the tracer to use: {' or '.join(tracers())}")
     if len(profile.counts) > 1:
         raise ConfigError(
-            f"{path}: this profile has launches of {len(profile.counts)} processes, and a tracer numbers those of each from its "
-            "first; give the census of each, or a profile of one process"
+            f"{path}: this profile has launches of {len(profile.counts)} processes, and a tracer numbers each of them from "
+            "its first launch; give the census of each, or a profile of one process"
         )
     if named is None:
         log(
