@@ -627,10 +627,13 @@ def impossible_sizes(listed: ListFiles) -> Case | None:
 
 def _has_impossible_size(program: Program) -> np.ndarray:
     """True for launches with a shape that no GPU runs, bool [N]. A grid or block of zeros is unknown."""
-    mask = (program.registers > MOST_REGISTERS) | (program.shared_memory > MOST_SHARED)
-    for shape in (program.grid, program.block):
+    count = len(program.labels.shapes)
+    labels = Program((count,), labels=program.labels, label=np.arange(count, dtype=np.int32))
+    mask = (labels.registers > MOST_REGISTERS) | (labels.shared_memory > MOST_SHARED)
+    for shape in (labels.grid, labels.block):
         mask |= shape.any(axis=1) & ~shape.all(axis=1)
-    return mask | (program.block.astype(float).prod(axis=1) > MOST_THREADS)
+    mask |= labels.block.astype(float).prod(axis=1) > MOST_THREADS
+    return np.append(mask, False)[program.label]
 
 
 @check(Contents, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
