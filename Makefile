@@ -43,8 +43,9 @@ demo: build
 # Tests start hundreds of programs; compiled Python files make each start shorter.
 unexport PYTHONDONTWRITEBYTECODE
 
-# One process for each core, or WORKERS of them; a file's tests stay together, so that what they share is made once.
-WORKERS ?= auto
+# One process more than there are cores, or WORKERS of them: some wait for programs that they started. A file's tests stay
+# together, so that what they share is made once.
+WORKERS ?= $(shell expr 1 + $$(nproc))
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: developing lint
