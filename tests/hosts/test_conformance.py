@@ -35,7 +35,7 @@ def needs(host, ability: str) -> None:
         pytest.skip(f"{host.name} cannot: {ability}")
 
 
-@pytest.mark.parametrize("wanted", [[], [0], [5], [0, 5], [1, 2, 3, 4], [0, 1, 2, 3, 4, 5]], ids=str)
+@pytest.mark.parametrize("wanted", [[], [0, 5], [1, 2, 3, 4]], ids=str)
 def test_exactly_the_wanted_launches_are_simulated_in_program_order(host, tmp_path, wanted):
     run = host.run(tmp_path, "pass " + " ".join(map(str, wanted)) + "\nestimate 100 10")
     assert run.code == 0, run.err
