@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
 
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.program import ProgramBuilder
@@ -14,6 +18,7 @@ Thread = TypeVar("Thread")
 MOST_PARTS = 64  # of the path of a range
 MOST_OPEN = 1000  # ranges of a thread that contain one another
 CALL = re.compile(r"(?:cuda|cu|hip)\w*(?:Launch\w*Kernel|StreamBeginCapture)")  # one that launches a kernel
+REPLAY = re.compile("(?:cuda|cu|hip)GraphLaunch")
 OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
 
 
@@ -81,21 +86,56 @@ def with_one_operator(names: list[str]) -> list[str]:
     return [names[place] for place in others] + [name.removeprefix(OPERATOR) for name in names[last : last + 1]]
 
 
-def remark_lost(builder: ProgramBuilder, calls: Mapping[str, tuple[int, int]]) -> None:
-    """Store a remark about calls whose kernels a profile lacks.
+class Calls:
+    """Calls of the runtime (CUDA, HIP) and ranges of host threads in a profile, joined with kernels by the numbers of calls.
 
     Model: no kernel is lost where the program captures CUDA graphs, because captured calls start none; and a function of which
     no call has a kernel is called inside another, which has them.
 
     Args:
-        builder: builder of the profile.
-        calls: for each function that matches `CALL`, the number of its calls, and of those without a kernel.
+        with_ranges: True to store the threads and times of calls, which `paths` needs.
 
+    >>> calls = Calls()
+    >>> for number in (1, 2, 3):
+    ...     calls.add("cudaLaunchKernel", number)
+    >>> calls.add("cudaGraphLaunch", 4)
     >>> builder = ProgramBuilder("trace.json")
-    >>> remark_lost(builder, {"cudaLaunchKernel": (20, 4), "cuLaunchKernel": (16, 16)})
-    >>> builder.remarks["lost-kernels"].launches
-    4
+    >>> calls.remark(builder, array("q", [1, 2]))
+    >>> {kind: remark.launches for kind, remark in builder.remarks.items()}
+    {'graph-blocks': 1, 'lost-kernels': 1}
     """
-    lost = {name: lacking for name, (made, lacking) in calls.items() if 0 < lacking < made}
-    if lost and not any("StreamBeginCapture" in name for name in calls):
-        builder.remark("lost-kernels", sum(lost.values()), place=f"calls of {', '.join(sorted(lost))}")
+
+    def __init__(self, with_ranges: bool = False) -> None:
+        self.with_ranges = with_ranges
+        self.launching: dict[str, array[int]] = defaultdict(lambda: array("q"))  # numbers of calls, by function
+        self.places: dict[int, tuple[Any, float]] = {}  # thread and time of each call
+        self.ranges: list[tuple[Any, float, float, str]] = []  # thread, begin, end and name
+
+    def add(self, name: str, number: int, thread: Any = None, time: float = 0.0) -> None:
+        """Store a call of a function, with its number, and its thread and time where the profile has them."""
+        if CALL.match(name) or REPLAY.match(name):
+            self.launching[name].append(number)
+        if self.with_ranges and thread is not None:
+            self.places[number] = thread, time
+
+    def remark(self, builder: ProgramBuilder, kernels: array[int]) -> None:
+        """Store remarks about replays of CUDA graphs, and about other calls, whose kernels a profile lacks. `kernels` has the
+        number of the call of each kernel.
+        """
+        lacking = {name: len(np.setdiff1d(numbers, kernels)) for name, numbers in self.launching.items()}
+        replays = sum(count for name, count in lacking.items() if REPLAY.match(name))
+        if replays and "graph-blocks" not in builder.remarks:
+            builder.leave_out("replay of a CUDA graph without its kernels", replays)
+            builder.remark("graph-blocks", replays, place="cudaGraphLaunch")
+        lost = [name for name, count in lacking.items() if CALL.match(name) and 0 < count < len(self.launching[name])]
+        if lost and not any("StreamBeginCapture" in name for name in lacking):
+            place = f"calls of {', '.join(sorted(lost))}"
+            builder.remark("lost-kernels", sum(lacking[name] for name in lost), place=place)
+
+    def paths(self, kernels: array[int]) -> list[str]:
+        """Path of the range of each kernel; empty for a kernel without a call. `kernels` is as for `remark`."""
+        numbers = [number for number, call in enumerate(kernels) if call in self.places]
+        paths = [""] * len(kernels)
+        for place, names in enclosing(self.ranges, [self.places[kernels[number]] for number in numbers]):
+            paths[numbers[place]] = "/".join(with_one_operator(names))
+        return paths

@@ -7,21 +7,18 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.calls import CALL, OPERATOR, enclosing, remark_lost, with_one_operator
+from kernelpoint.profiles.calls import CALL, OPERATOR, Calls
 from kernelpoint.profiles.format import STRUCTURE, TextFormat
 from kernelpoint.profiles.formats.tables import shape
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
-Thread = tuple[Any, Any]
-
 CHUNK = 1 << 20
 CALLS = ("cuda_runtime", "cuda_driver")  # categories of calls
 FLOWS = ("s", "t", "f")  # phases of arrows between events
-REPLAYS = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 MODULE = "nn.Module: "  # begin of the names of calls of modules
 _LIST, _LIST_BEGIN = re.compile(r'"traceEvents"\s*:\s*\['), 1000  # and most characters of it
 LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for damage
@@ -51,10 +48,8 @@ class Kineto(TextFormat):
     ranges = "PyTorch profiler JSON with modules, annotations or operators"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        builder, opened = ProgramBuilder(source), _Opened()
-        orders = array("q")  # correlation of each kernel
-        replays: set[int] = set()  # correlations of calls that replay a graph
-        launching: dict[str, list[int]] = {}  # correlations of calls that launch a kernel, by the call's name
+        builder, calls = ProgramBuilder(source), Calls(self.with_ranges)
+        orders = array("q")  # number of the call of each kernel
         kinds: Counter[str] = Counter()
         for event in events(file, source):
             kind = str(event.get("cat", "")).lower()
@@ -68,21 +63,18 @@ class Kineto(TextFormat):
                 orders.append(_add_event(builder, event, source))
             elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
                 builder.leave_out(kind.removeprefix("gpu_"))
-            elif kind in CALLS and str(event.get("name")).startswith(REPLAYS):
-                replays.add(correlation_of(event))
-            elif kind in CALLS and CALL.match(name := str(event.get("name"))):
-                launching.setdefault(name, []).append(correlation_of(event))
-            if self.with_ranges:
-                opened.take(kind, event)
+            elif kind in CALLS or self.with_ranges:
+                _add_host_event(calls, kind, event)
         if self.with_ranges:
-            builder.ranges = opened.paths(orders, source)
-        if missing := len(replays - {*orders}):
-            builder.leave_out("replay of a CUDA graph without its kernels", missing)
-            builder.remark("graph-blocks", missing, place="cudaGraphLaunch")
-        if repeated := sum(len(calls) - len({*calls}) for calls in launching.values()):
+            if not calls.ranges:
+                raise ProfileError(
+                    f"{source}: the trace has no modules, annotations or operators beside its kernels; profile with "
+                    "activities CPU and CUDA, and with_modules=True"
+                )
+            builder.ranges = calls.paths(orders)
+        if repeated := sum(len(numbers) - len({*numbers}) for name, numbers in calls.launching.items() if CALL.match(name)):
             builder.remark("several-runs", repeated, place="calls with one number: traces of several ranks?")
-        launched = {*orders}
-        remark_lost(builder, {name: (len(calls), len({*calls} - launched)) for name, calls in launching.items()})
+        calls.remark(builder, orders)
         if not len(builder):
             counts = (
                 ", ".join(f"{count:,} x {kind or 'without a category'}" for kind, count in kinds.most_common(5)) or "no event"
@@ -94,38 +86,19 @@ class Kineto(TextFormat):
         return builder.finish(device)
 
 
-class _Opened:
-    """Calls that launch kernels, and ranges of host threads, read so far."""
-
-    def __init__(self) -> None:
-        self.calls: dict[int, tuple[Thread, float]] = {}
-        self.ranges: list[tuple[Thread, float, float, str]] = []
-
-    def take(self, kind: str, event: dict[str, Any]) -> None:
-        """Store one event: a kernel, a call, or a range."""
-        if event.get("ph") != "X" or not all(isinstance(event.get(key), int | float) for key in ("ts", "dur")):
-            return
-        begin, end, name = float(event["ts"]), float(event["ts"]) + event["dur"], str(event.get("name", ""))
-        thread = (event.get("pid"), event.get("tid"))
-        if kind in CALLS:
-            self.calls[correlation_of(event)] = thread, begin
-        elif kind == "user_annotation" or (kind == "python_function" and name.startswith(MODULE)):
-            self.ranges.append((thread, begin, end, name.removeprefix(MODULE)))
+def _add_host_event(calls: Calls, kind: str, event: dict[str, Any]) -> None:
+    """Store a call of the runtime, or a range of a host thread, from an event."""
+    name, thread, begin = str(event.get("name", "")), None, 0.0
+    if event.get("ph") == "X" and all(isinstance(event.get(key), int | float) for key in ("ts", "dur")):
+        thread, begin = (event.get("pid"), event.get("tid")), float(event["ts"])
+    if kind in CALLS:
+        calls.add(name, correlation_of(event), thread, begin)
+    elif thread is not None:
+        end = begin + event["dur"]
+        if kind == "user_annotation" or (kind == "python_function" and name.startswith(MODULE)):
+            calls.ranges.append((thread, begin, end, name.removeprefix(MODULE)))
         elif kind == "cpu_op":
-            self.ranges.append((thread, begin, end, OPERATOR + name))
-
-    def paths(self, orders: Sequence[int], source: str) -> list[str]:
-        """Path of the range of each kernel, by the correlation of its call."""
-        if not self.ranges:
-            raise ProfileError(
-                f"{source}: the trace has no modules, annotations or operators beside its kernels; profile with "
-                "activities CPU and CUDA, and with_modules=True"
-            )
-        numbers = [number for number, order in enumerate(orders) if order in self.calls]
-        paths = [""] * len(orders)
-        for place, names in enclosing(self.ranges, [self.calls[orders[number]] for number in numbers]):
-            paths[numbers[place]] = "/".join(with_one_operator(names))
-        return paths
+            calls.ranges.append((thread, begin, end, OPERATOR + name))
 
 
 def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> int:

@@ -6,14 +6,16 @@ import itertools
 import math
 import os
 import sqlite3
+from array import array
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.files import open_regular
-from kernelpoint.profiles.calls import enclosing, remark_lost
+from kernelpoint.profiles.calls import CALL, REPLAY, Calls
 from kernelpoint.profiles.format import SIGNATURE, ProfileFormat
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
@@ -65,14 +67,6 @@ class NsightSystemsSqlite(ProfileFormat):
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
 KERNELS, CALLS = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"
-_REPLAYS_WITHOUT_KERNELS = (
-    f"SELECT COUNT(*) FROM {CALLS} JOIN StringIds ON id = nameId WHERE (value LIKE 'cudaGraphLaunch%' OR value LIKE "
-    f"'cuGraphLaunch%') AND correlationId NOT IN (SELECT correlationId FROM {KERNELS})"
-)
-_LAUNCHES = (
-    f"SELECT value, COUNT(*), SUM(correlationId NOT IN (SELECT correlationId FROM {KERNELS})) FROM {CALLS} JOIN StringIds ON "
-    "id = nameId WHERE (value LIKE 'cu%Launch%Kernel%' OR value LIKE 'cu%StreamBeginCapture%') AND {succeeded} GROUP BY value"
-)
 _DIAGNOSTICS = (
     "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%not all %collected%' OR text LIKE '%lost%' OR text LIKE '%dropped%'"
 )
@@ -83,7 +77,7 @@ FOREIGN_TABLES = {
     "StringTable": "it is a database of nvprof: export it with `nvprof --import-profile FILE --print-gpu-trace --csv`",
 }
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # a replay of a CUDA graph as one block
-PROCESS_BITS = 24  # of a global number of a process, below that of the system's
+PROCESS_BITS, CALL_BITS = 24, 32  # of a thread's number, below that of its process; of a call's in its process
 NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
 DEFAULTS = {
     "gridX": 0, "gridY": 0, "gridZ": 0, "blockX": 0, "blockY": 0, "blockZ": 0, "registersPerThread": UNKNOWN,
@@ -109,22 +103,11 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
             builder.left_out["CUDA graph as one block"] = blocks
             builder.remark("graph-blocks", blocks, float(time), GRAPHS)
     names = dict(connection.execute("SELECT id, value FROM StringIds")) if "StringIds" in tables else {}
-    if (
-        names
-        and {"nameId", "correlationId"} <= _columns(connection, CALLS)
-        and "correlationId" in _columns(connection, KERNELS)
-    ):
-        lost = connection.execute(_REPLAYS_WITHOUT_KERNELS).fetchone()[0]
-        if lost and "graph-blocks" not in builder.remarks:
-            builder.leave_out("replay of a CUDA graph without its kernels", lost)
-            builder.remark("graph-blocks", lost, place="cudaGraphLaunch")
-        succeeded = "returnValue = 0" if "returnValue" in _columns(connection, CALLS) else "1"
-        launches = connection.execute(_LAUNCHES.format(succeeded=succeeded))
-        remark_lost(builder, {name: (made, lacking) for name, made, lacking in launches})
     if "text" in _columns(connection, "DIAGNOSTIC_EVENT"):
         for (text,) in connection.execute(_DIAGNOSTICS):
             builder.remark("profiler-errors", 1, place=str(text)[:120])
-    calls = []  # process and correlation of each kernel
+    by_process = "globalPid" in _columns(connection, KERNELS) and "globalTid" in _columns(connection, CALLS)
+    kernels = array("q")  # number of the call of each kernel
     for name, start, end, *shape, registers, static, dynamic, stream, order, gpu, process, node in _kernel_rows(
         connection, source
     ):
@@ -137,31 +120,42 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
         grid, block = tuple(shape[:3]), tuple(shape[3:])
         time = math.nan if end is None else float(end - start)
         builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu, process, node)
-        calls.append((0 if process == UNKNOWN else process >> PROCESS_BITS, order))
+        kernels.append((process >> PROCESS_BITS if by_process else 0) << CALL_BITS | order)
+    if with_ranges and (missing := sorted({CALLS, RANGES} - tables)):
+        raise ProfileError(f"{source}: no table {missing[0]}; was the run traced with --trace=cuda,nvtx?")
+    calls = _calls(connection, names, by_process, with_ranges)
+    calls.remark(builder, kernels)
     if with_ranges:
-        builder.ranges = _paths(connection, source, tables, calls)
+        calls.ranges = _ranges(connection, source, names)
+        builder.ranges = calls.paths(kernels)
     return builder.finish(device)
 
 
-def _paths(connection: sqlite3.Connection, source: str, tables: set[str], kernels: list[tuple[int, int]]) -> list[str]:
-    """Path of the range of each kernel, by the process and the correlation of its call; process 0 matches any process."""
-    if missing := sorted({CALLS, RANGES} - tables):
-        raise ProfileError(f"{source}: no table {missing[0]}; was the run traced with --trace=cuda,nvtx?")
+def _calls(connection: sqlite3.Connection, names: dict[int, str], by_process: bool, with_ranges: bool) -> Calls:
+    """Calls that launched kernels, or replayed graphs; with ranges, all calls. Failed calls launched none."""
+    calls, columns = Calls(with_ranges), _columns(connection, CALLS)
+    if "correlationId" not in columns:
+        return calls
+    launching = [str(number) for number, name in names.items() if CALL.match(str(name)) or REPLAY.match(str(name))]
+    wanted = ["returnValue = 0"] * ("returnValue" in columns)
+    wanted += [] if with_ranges or "nameId" not in columns else [f"nameId IN ({', '.join(launching)})"]
+    values = ", ".join(name if name in columns else "0" for name in ("nameId", "globalTid", "start"))
+    for number, name, thread, start in connection.execute(
+        f"SELECT correlationId, {values} FROM {CALLS} WHERE {' AND '.join(wanted) or '1'}"
+    ):
+        process = thread >> PROCESS_BITS if by_process else 0
+        calls.add(str(names.get(name, "")), process << CALL_BITS | number, thread, start)
+    return calls
+
+
+def _ranges(connection: sqlite3.Connection, source: str, names: dict[int, str]) -> list[tuple[Any, float, float, str]]:
+    """Thread, begin, end and name of each range of NVTX."""
     columns = _columns(connection, RANGES)
     if not {"start", "end", "text", "globalTid"} <= columns:
         raise ProfileError(f"{source}: table {RANGES} lacks times, names or threads; it has only {', '.join(sorted(columns))}")
-    calls: dict[tuple[int, int], tuple[int, float]] = {}  # thread and time
-    for thread, start, correlation in connection.execute(f'SELECT "globalTid", "start", "correlationId" FROM {CALLS}'):
-        calls[thread >> PROCESS_BITS, correlation] = calls[0, correlation] = thread, start
-    names = dict(connection.execute("SELECT id, value FROM StringIds"))
     number = '"textId"' if "textId" in columns else "NULL"
     rows = connection.execute(f'SELECT "globalTid", "start", "end", "text", {number} FROM {RANGES} WHERE "end" NOT NULL')
-    ranges = [(thread, start, end, str(text or names.get(name, ""))) for thread, start, end, text, name in rows]
-    numbers = [number for number, key in enumerate(kernels) if key in calls]
-    paths = [""] * len(kernels)
-    for place, open_ranges in enclosing(ranges, [calls[kernels[number]] for number in numbers]):
-        paths[numbers[place]] = "/".join(open_ranges)
-    return paths
+    return [(thread, start, end, str(text or names.get(name, ""))) for thread, start, end, text, name in rows]
 
 
 def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
