@@ -11,16 +11,6 @@ def sampled(bench, scripted_plugin):
     return Scripted(bench, scripted_plugin, LAUNCHES)
 
 
-def test_without_the_option_nothing_is_opened_and_nothing_is_said(bench):
-    done = bench.run(*LAUNCHES, KERNELPOINT_PLUGIN="/nowhere/plugin.so")
-    assert done.code == 0
-    assert "kernelpoint" not in done.stdout + done.stderr
-
-
-def test_simulating_every_launch_gives_what_a_run_without_plugin_gives(bench, sampled):
-    assert sampled.run("pass 0 1 2 3\ninterval 7").rows == bench.run(*LAUNCHES).rows
-
-
 def test_the_plugin_is_told_each_result_with_its_counters(sampled):
     done = sampled.run("pass 0 1 2 3")
     for row, call in zip(done.rows, sampled.calls("complete"), strict=True):
@@ -98,22 +88,11 @@ def test_a_failing_plugin_ends_the_run_with_its_reason(sampled, call):
     assert done.stderr.count("\n") == 1
 
 
-CUT = trace([[warp(chain(100))]] * 3).replace("#END_TB\n", "", 3)
-
-
 def test_a_failed_launch_leaves_nothing_behind_but_time_and_cache_contents(bench, sampled):
     deadlock = trace([[warp(["ffffffff 0 BAR.SYNC 0 0"]), chain(50)]] * 5)
     whole = sampled.run("pass 0 2", LAUNCHES[0], deadlock, LAUNCHES[2])
     broken = sampled.run("pass 0 1 2", LAUNCHES[0], deadlock, LAUNCHES[2])
     assert broken.rows == whole.rows
-
-
-def test_no_bound_because_launches_failed_is_exit_code_3(sampled):
-    done = sampled.run("pass 0 1\npass 1\nno_bound", LAUNCHES[0], CUT)
-    assert done.code == 3
-    assert "1 launches could not be simulated" in done.stderr
-    assert done.totals["kernelpoint_bound"] == "none"
-    assert "kernelpoint_cycles_half_width" not in done.totals
 
 
 def test_without_replay_copies_of_skipped_launches_are_made_and_only_in_the_first_pass(sampled):

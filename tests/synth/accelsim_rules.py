@@ -1,13 +1,16 @@
-"""The rules of Accel-Sim's trace reader and of the hardware behind a trace, checked line by line.
+"""The rules of Accel-Sim's trace reader and of the hardware behind a trace, checked instruction by instruction.
 
-Written from the format's description alone: it shares no code with the writer or with the project's own reader.
-`Trace(path)` parses and checks; what breaks a rule raises `RuleBroken` with file and line.
+Written from the format's description alone: it shares no code with the writer or with the project's fast reader. `Trace(path)`
+reads a trace plainly (slow_reader), compares each line with the one that a tracer writes of what was read, and checks the
+rules of execution; what breaks a rule raises `RuleBroken`.
 """
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+
+from slow_reader import SlowCta, SlowInstruction, read_slowly
 
 HEADER = (
     "kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version", "cuda stream id",
@@ -21,39 +24,26 @@ OTHERS = {
     "DMUL", "IADD3", "IMAD", "IMNMX", "ISETP", "LEA", "LOP3", "SHF", "MOV", "SEL", "SHFL", "S2R", "CS2R", "BAR",
     "BRA", "BSSY", "BSYNC", "EXIT", "F2F", "I2F", "F2I", "POPC", "PRMT", "VOTE", "NOP", "LDC", "WARPSYNC",
 }  # fmt: skip
-RZ = "R255"
+RZ = 255
+TAILS = {5: r" -?\d+", 6: r" -?\d+ \d+ NoVal"}  # behind an instruction of these versions: immediates, and no operand values
 
 
 class RuleBroken(AssertionError):
     """A trace that Accel-Sim would misread or that no GPU could have produced."""
 
 
-@dataclass
-class Instruction:
-    line: int
-    pc: int
-    mask: int
-    destination: str | None
-    opcode: str
-    sources: tuple[str, ...]
-    width: int = 0
-    mode: int = -1
-    addresses: list[int] = field(default_factory=list)
+def need(condition: object, message: str, where: object) -> None:
+    if not condition:
+        raise RuleBroken(f"{message}: {where!r}")
 
-    @property
-    def base(self) -> str:
-        return self.opcode.split(".")[0]
+
+def base(i: SlowInstruction) -> str:
+    """The opcode without its modifiers."""
+    return i.opcode.split(".")[0]
 
 
 def lanes(mask: int) -> list[int]:
     return [lane for lane in range(32) if mask >> lane & 1]
-
-
-def width_from_suffix(opcode: str) -> int:
-    for part in opcode.split(".")[1:]:
-        if re.fullmatch(r"U?(8|16|32|64|128)", part):
-            return int(part.lstrip("U")) // 8
-    return 4
 
 
 def mode_of_tracer(mask: int, addresses: list[int]) -> int:
@@ -68,177 +58,113 @@ def mode_of_tracer(mask: int, addresses: list[int]) -> int:
     return 0 if any(abs(s) >= 2**31 for s in strides) else 2
 
 
+def mode(i: SlowInstruction) -> int:
+    return mode_of_tracer(i.mask, list(i.addresses))
+
+
+def line_of(i: SlowInstruction) -> str:
+    """The line that a tracer writes of an instruction, without immediates and operand values."""
+    parts = [f"{i.pc:04x} {i.mask:08x} {len(i.destinations)}", *(f"R{r}" for r in i.destinations)]
+    parts += [i.opcode, str(len(i.sources)), *(f"R{r}" for r in i.sources), str(i.width)]
+    steps = [b - a for a, b in pairwise(i.addresses)]
+    first = f"0x{i.addresses[0] if i.addresses else 0:x}"
+    if i.width:
+        form = {0: [f"0x{a:x}" for a in i.addresses], 1: [first, str(steps[0] if steps else 0)], 2: [first, *map(str, steps)]}
+        parts += [str(mode(i)), *form[mode(i)]]
+    return " ".join(parts)
+
+
 class Trace:
-    """One trace file; `ctas` maps (x, y, z) to the instruction lists of its warps."""
+    """One trace file that keeps all rules."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lines = path.read_text(encoding="ascii").split("\n")
-        self.at = 0
-        self.header = self._header()
+        head, body = path.read_text(encoding="ascii").split("#traces format", 1)
+        self.header, self.ctas = read_slowly(f"{head}#{body}")
+        need(re.fullmatch(r"(-[a-z_ ]+ = .+\n|\n)+", head), "lines of a header", head)
+        keys = re.findall(r"^-(.+?) = ", head, re.MULTILINE)
+        need(keys == [key for key in HEADER if key in keys], "each key of the header once and in order", head)
+        need(len(self.header) >= len(HEADER) - 1, "a header line is missing", head)
         self.version = int(self.header["accelsim tracer version"])
         self.grid, self.block = (self._dimensions(self.header[key]) for key in ("grid dim", "block dim"))
         self.threads = self.block[0] * self.block[1] * self.block[2]
-        self.ctas: dict[tuple[int, int, int], list[list[Instruction]]] = {}
-        while self._next_content("#BEGIN_TB"):
-            self._cta()
-        self._whole_grid()
-        self._registers()
+        rows = [line.rstrip() for line in body.split("\n")[1:] if line]
+        for number, (row, expected) in enumerate(zip([*rows, ""], [*self._lines(), ""], strict=False)):
+            row = re.sub(r"0x0*(?=[0-9a-f])", "0x", row)
+            tail = TAILS.get(self.version, "") if re.match(r"[0-9a-f]{4,} ", row) else ""
+            need(re.fullmatch(re.escape(expected) + tail, row), f"line {number} of the body; expected {expected!r}", row)
+        x, y, z = self.grid
+        order = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+        need([cta.index for cta in self.ctas] == order, "every CTA of the grid, once and in order", path)
+        for cta in self.ctas:
+            self._cta(cta)
+        numbers = [r for i in self.instructions() for r in (*i.sources, *i.destinations) if r != RZ]
+        need(max(numbers) < int(self.header["nregs"]) <= 255, "nregs", path)
 
-    # Reading
-
-    def need(self, condition: object, message: str, line: int | None = None) -> None:
-        if not condition:
-            number = self.at if line is None else line
-            raise RuleBroken(f"{self.path}:{number + 1}: {message}: {self.lines[min(number, len(self.lines) - 1)]!r}")
-
-    def _header(self) -> dict[str, str]:
-        header = {}
-        while not self.lines[self.at].startswith("#"):
-            line = self.lines[self.at]
-            if line:
-                match = re.fullmatch(r"-([a-z_ ]+) = (.+)", line)
-                self.need(match and match[1] in HEADER and match[1] not in header, "not a header line")
-                assert match
-                header[match[1]] = match[2]
-            self.at += 1
-        self.need(list(header) == [key for key in HEADER if key in header], "header order")
-        self.need(len(header) >= len(HEADER) - 1, "a header line is missing")
-        self.need(self.lines[self.at].startswith("#traces format"), "format line expected")
-        self.at += 1
-        return header
-
-    def _dimensions(self, text: str) -> tuple[int, int, int]:
-        match = re.fullmatch(r"\((\d+),(\d+),(\d+)\)", text)
-        self.need(match and all(int(g) > 0 for g in match.groups()), "dimensions")
+    @staticmethod
+    def _dimensions(text: str) -> tuple[int, ...]:
+        match = re.fullmatch(r"\(([1-9]\d*),([1-9]\d*),([1-9]\d*)\)", text)
+        need(match, "dimensions", text)
         assert match
-        return int(match[1]), int(match[2]), int(match[3])
-
-    def _next_content(self, expected: str) -> bool:
-        while self.at < len(self.lines) and not self.lines[self.at]:
-            self.at += 1
-        if self.at == len(self.lines):
-            return False
-        self.need(self.lines[self.at] == expected, f"{expected} expected")
-        self.at += 1
-        return True
-
-    def _field(self, pattern: str) -> tuple[int, ...]:
-        while not self.lines[self.at]:
-            self.at += 1
-        match = re.fullmatch(pattern, self.lines[self.at])
-        self.need(match, f"{pattern} expected")
-        assert match
-        self.at += 1
         return tuple(map(int, match.groups()))
 
-    def _cta(self) -> None:
-        x, y, z = self._field(r"thread block = (\d+),(\d+),(\d+)")
-        if self.version >= 6:
-            for key in ("id", "cta"):
-                self.need(self._field(rf"cluster {key} = (\d+),(\d+),(\d+)") == (0, 0, 0), "no clusters before sm_90")
-            self.need(self._field(r"cluster rank = (\d+)") == (0,), "no clusters before sm_90")
-        warps: list[list[Instruction]] = []
-        for number in range(-(-self.threads // 32)):
-            self.need(self._field(r"warp = (\d+)") == (number,), "warps in order", self.at - 1)
-            (count,) = self._field(r"insts = (\d+)")
-            warps.append([self._instruction(self.at + i) for i in range(count)])
-            self.at += count
-            self.need(self.lines[self.at] == "", "insts does not count the lines")
-            self._warp(warps[-1], number)
-        self.need(self._next_content("#END_TB"), "#END_TB missing")
-        self.need((x, y, z) not in self.ctas, "a CTA twice")
-        barriers = {sum(i.base == "BAR" for i in warp) for warp in warps}
-        self.need(len(barriers) == 1, "warps of a CTA meet a different number of barriers")
-        self.ctas[x, y, z] = warps
-
-    def _instruction(self, number: int) -> Instruction:
-        words = self.lines[number].split()
-        self.need(len(words) > 5, "too short", number)
-        self.need(re.fullmatch(r"[0-9a-f]{4,}", words[0]) and re.fullmatch(r"[0-9a-f]{8}", words[1]), "pc mask", number)
-        self.need(words[2] in "01", "at most one destination", number)
-        destination = words.pop(3) if words[2] == "1" else None
-        opcode, count = words[3], int(words[4])
-        self.need(count <= 4, "at most four sources", number)
-        sources, rest = tuple(words[5 : 5 + count]), words[5 + count :]
-        for register in [*sources, *([destination] if destination else [])]:
-            self.need(re.fullmatch(r"R\d+", register) and int(register[1:]) <= 255, f"register {register}", number)
-        result = Instruction(number, int(words[0], 16), int(words[1], 16), destination, opcode, sources, int(rest[0]))
-        rest = rest[1:]
-        if self.version >= 6:
-            self.need(rest[-1:] == ["NoVal"] and re.fullmatch(r"\d+", rest[-2]), "two immediates and NoVal", number)
-            rest = rest[:-2]
-        if self.version >= 5:
-            self.need(rest and re.fullmatch(r"-?\d+", rest[-1]), "immediate expected", number)
-            rest = rest[:-1]
-        self._access(result, rest)
-        return result
-
-    def _access(self, i: Instruction, rest: list[str]) -> None:
-        memory = i.base in GLOBAL | SHARED
-        self.need(memory or i.base in OTHERS, "unknown opcode", i.line)
-        self.need((i.width > 0) == memory, "access width on the wrong opcode", i.line)
-        if not memory:
-            self.need(not rest, "trailing fields", i.line)
-            return
-        self.need(i.width == width_from_suffix(i.opcode), "width differs from the suffix", i.line)
-        i.mode, active = int(rest[0]), lanes(i.mask)
-        if i.mode == 1:
-            self.need(len(rest) == 3, "base and stride expected", i.line)
-            base, stride = int(rest[1], 16), int(rest[2])
-            i.addresses = [base + n * stride for n in range(len(active))]
-        elif i.mode == 2:
-            self.need(len(rest) == 1 + len(active), "base and one delta per further lane expected", i.line)
-            i.addresses = [int(rest[1], 16)]
-            for delta in rest[2:]:
-                i.addresses.append(i.addresses[-1] + int(delta))
-        else:
-            self.need(i.mode == 0 and len(rest) == 1 + len(active), "one address per lane expected", i.line)
-            i.addresses = [int(word, 16) for word in rest[1:]]
-        self.need(i.mode == mode_of_tracer(i.mask, i.addresses), "a tracer would compress otherwise", i.line)
-        self.need(all(a % i.width == 0 for a in i.addresses), "misaligned", i.line)
+    def _lines(self) -> Iterator[str]:
+        """The lines that are not blank of a body with these CTAs."""
+        for cta in self.ctas:
+            yield from ("#BEGIN_TB", "thread block = {},{},{}".format(*cta.index))
+            if self.version >= 6:  # no clusters before sm_90
+                yield from ("cluster id = 0,0,0", "cluster cta = 0,0,0", "cluster rank = 0")
+            for number, (_, warp) in enumerate(cta.warps):
+                yield from (f"warp = {number}", f"insts = {len(warp)}", *map(line_of, warp))
+            yield "#END_TB"
 
     # Rules of execution
 
-    def _warp(self, warp: list[Instruction], number: int) -> None:
-        last = self.at - 1
-        self.need(warp and warp[-1].base == "EXIT", "every warp ends in EXIT", last)
+    def _cta(self, cta: SlowCta) -> None:
+        need(len(cta.warps) == -(-self.threads // 32), "every warp of a CTA", cta.index)
+        for number, warp in cta.warps:
+            for i in warp:
+                self._instruction(i)
+            self._warp(warp, number)
+        barriers = {sum(base(i) == "BAR" for i in warp) for _, warp in cta.warps}
+        need(len(barriers) == 1, "warps of a CTA meet a different number of barriers", cta.index)
+
+    def _instruction(self, i: SlowInstruction) -> None:
+        memory = base(i) in GLOBAL | SHARED
+        need(len(i.destinations) <= 1 and len(i.sources) <= 4, "at most one destination and four sources", i)
+        need(all(r <= RZ for r in (*i.destinations, *i.sources)), "registers are R0 to R255", i)
+        need(memory or base(i) in OTHERS, "unknown opcode", i)
+        need((i.width > 0) == memory, "access width on the wrong opcode", i)
+        need(all(a % i.width == 0 for a in i.addresses), "misaligned", i)
+
+    def _warp(self, warp: tuple[SlowInstruction, ...], number: int) -> None:
+        need(warp and base(warp[-1]) == "EXIT", "every warp ends in EXIT", number)
         live = (1 << min(32, self.threads - 32 * number)) - 1
-        written: dict[str, int] = {}
+        written: dict[int, int] = {}
         for here, following in zip(warp, [*warp[1:], None], strict=True):
-            self.need(here.mask & ~live == 0, "a lane executes after its EXIT or does not exist", here.line)
+            need(here.mask & ~live == 0, "a lane executes after its EXIT or does not exist", here)
             for source in here.sources:
                 is_written = source == RZ or here.mask & ~written.get(source, 0) == 0
-                self.need(is_written, f"{source} is read before it is written", here.line)
-            if here.destination:
-                written[here.destination] = written.get(here.destination, 0) | here.mask
-            if here.base == "EXIT":
+                need(is_written, f"R{source} is read before it is written", here)
+            for destination in here.destinations:
+                written[destination] = written.get(destination, 0) | here.mask
+            if base(here) == "EXIT":
                 live &= ~here.mask
-            if here.base == "BAR":
-                self.need(here.mask == live, "a barrier inside divergent code", here.line)
+            if base(here) == "BAR":
+                need(here.mask == live, "a barrier inside divergent code", here)
             if following and following.pc != here.pc + 16:
-                jumps = here.base == "BRA" and here.mask
-                self.need(jumps, "the next pc is elsewhere without a taken branch", following.line)
-        self.need(live == 0, "lanes never exit", last)
+                need(base(here) == "BRA" and here.mask, "the next pc is elsewhere without a taken branch", following)
+        need(live == 0, "lanes never exit", number)
 
-    def _whole_grid(self) -> None:
-        x, y, z = self.grid
-        expected = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
-        self.need(list(self.ctas) == expected, "every CTA of the grid, once and in order")
-
-    def _registers(self) -> None:
-        numbers = [int(r[1:]) for i in self.instructions() for r in [*i.sources, i.destination or RZ] if r != RZ]
-        self.need(max(numbers) < int(self.header["nregs"]) <= 255, "nregs")
-
-    def instructions(self) -> list[Instruction]:
-        return [i for warps in self.ctas.values() for warp in warps for i in warp]
+    def instructions(self) -> list[SlowInstruction]:
+        return [i for cta in self.ctas for _, warp in cta.warps for i in warp]
 
     def program(self) -> dict[int, tuple]:
         """Instructions at each program counter; a pc with two meanings breaks a rule."""
         static: dict[int, tuple] = {}
         for i in self.instructions():
-            text = (i.opcode, i.destination, i.sources)
-            self.need(static.setdefault(i.pc, text) == text, "two instructions at one pc", i.line)
+            text = (i.opcode, i.destinations, i.sources)
+            need(static.setdefault(i.pc, text) == text, "two instructions at one pc", i)
         return static
 
 

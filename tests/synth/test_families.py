@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from accelsim_rules import GLOBAL, SHARED, Trace, lanes, mode_of_tracer
+from accelsim_rules import GLOBAL, SHARED, Trace, base, lanes, mode, mode_of_tracer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recorded_traces import ACCELSIM, shared
@@ -45,10 +45,10 @@ def write(launch: Launch, folder: Path, version: int = 3) -> tuple[Trace, Writte
 def assert_addresses_lie_in_tensors(trace: Trace, launch: Launch) -> None:
     spans = [(t.base, t.base + t.bytes) for t in launch.tensors]
     for i in trace.instructions():
-        if i.base in ("LDS", "STS", "ATOMS"):
-            assert all(a >= 0 and a + i.width <= launch.shared for a in i.addresses), trace.lines[i.line]
-        for a in i.addresses if i.base in ("LDG", "STG", "RED", "ATOMG") else []:
-            assert any(low <= a and a + i.width <= high for low, high in spans), trace.lines[i.line]
+        if base(i) in ("LDS", "STS", "ATOMS"):
+            assert all(a >= 0 and a + i.width <= launch.shared for a in i.addresses), i
+        for a in i.addresses if base(i) in ("LDG", "STG", "RED", "ATOMG") else []:
+            assert any(low <= a and a + i.width <= high for low, high in spans), i
 
 
 def assert_native_reader_agrees(trace: Trace, written: Written, launch: Launch) -> None:
@@ -58,7 +58,7 @@ def assert_native_reader_agrees(trace: Trace, written: Written, launch: Launch) 
     work = scan.work
     assert (work.instructions, work.thread_instructions) == (written.warp_instructions, written.thread_instructions)
     assert (work.ctas, work.warps) == (launch.ctas, launch.ctas * launch.warps_per_cta)
-    bases = [i.base for i in trace.instructions() if i.mask]
+    bases = [base(i) for i in trace.instructions() if i.mask]
     assert work.global_accesses == sum(base in GLOBAL for base in bases)
     assert work.shared_accesses == sum(base in SHARED for base in bases)
 
@@ -120,12 +120,12 @@ def test_sparse_rows_and_frontiers_diverge(tmp_path: Path) -> None:
     for name in ("spmv", "bfs"):
         trace, written = write(build(name, rows=1000), tmp_path)
         assert written.thread_instructions < 28 * written.warp_instructions
-        assert any(i.mode == 2 for i in trace.instructions())
+        assert any(mode(i) == 2 for i in trace.instructions())
 
 
 def test_tiled_products_use_the_right_units(tmp_path: Path) -> None:
     def opcodes(width: int) -> set[str]:
-        return {i.base for i in write(build("gemm", m=64, n=64, k=16, width=width), tmp_path)[0].instructions()}
+        return {base(i) for i in write(build("gemm", m=64, n=64, k=16, width=width), tmp_path)[0].instructions()}
 
     assert {"HMMA", "LDS", "STS", "BAR"} <= opcodes(2) and "HMMA" not in opcodes(4) and "FFMA" in opcodes(4)
 
