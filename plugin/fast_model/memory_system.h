@@ -12,7 +12,7 @@
 
 #include "fast_model/cache.h"
 #include "fast_model/config.h"
-#include "fast_model/counters.h"
+#include "fast_model/launch_counters.h"
 #include "fast_model/program.h"
 
 namespace kernelpoint::fast_model {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "fast_model/counters.h"
+#include "fast_model/launch_counters.h"
 #include "fast_model/memory_system.h"
 #include "fast_model/program.h"
 #include "native/replay/footprint.h"

@@ -74,13 +74,13 @@ def test_a_stratum_grows_alike_whatever_its_own_draws_are():
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     engine.look()
-    means = expected_means(engine.sampling._last)
+    means = expected_means(engine.sampling._inference)
     for h in (0, 7, 12):
         other = Engine(design, ErrorBudget(0.02))
         changed = np.where(design.strata == h, 3.0 * y, y)
         other.record_many(wanted, ("cycles",), changed[wanted][:, None])
         other.look()
-        again = expected_means(other.sampling._last)
+        again = expected_means(other.sampling._inference)
         assert again[h] == pytest.approx(means[h], rel=1e-12)
         assert not np.allclose(np.delete(again, h), np.delete(means, h))
 
@@ -130,5 +130,5 @@ def test_after_the_seventh_look_everything_is_drawn():
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     look = engine.look()
-    late = replace(engine.sampling._last, looks=("first",) * 7)
+    late = replace(engine.sampling._inference, looks=("first",) * 7)
     assert next_sizes(late, look)[0].tolist() == design.sizes.tolist()

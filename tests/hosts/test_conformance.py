@@ -273,7 +273,7 @@ def test_every_counter_has_one_row_with_a_unit_and_a_meaning():
     assert all(name.islower() and unit and meaning for name, unit, meaning in MEANINGS)
 
 
-PREDICTED = re.findall(r'\{"(\w+)", &Counters::', (HEADER.parents[2] / "fast_model" / "counters.h").read_text())
+PREDICTED = re.findall(r'\{"(\w+)", &Counters::', (HEADER.parents[2] / "fast_model" / "launch_counters.h").read_text())
 STATISTICS = (HEADER.parents[3] / "macsim_patch" / "hook" / "statistics_reader.h").read_text()
 USED = {
     "the ratios": itertools.chain(*RATIOS.values()),

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fast_model/config.h"
-#include "fast_model/counters.h"
 #include "fast_model/gpu.h"
+#include "fast_model/launch_counters.h"
 #include "native/trace/format.h"
 #include "native/trace/launches.h"
 

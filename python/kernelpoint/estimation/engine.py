@@ -87,9 +87,9 @@ class Engine:
         self.results = sampling.results
         self.systematic = SystematicErrors(self.budget, sampling.made_of)
         self.left_out: dict[int, int] = {}
-        self._left = self.budget  # of the last look: what other errors leave for sampling
-        self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
-        self._ends = False  # at the last look the budget was met, or no larger sample meets it
+        self._sampling_budget = self.budget  # of the last look: what other errors leave for sampling
+        self._last_look: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
+        self._is_final = False  # at the last look the budget was met, or no larger sample meets it
 
     # ---- units ------------------------------------------------------------------------------------------------------
 
@@ -112,10 +112,10 @@ class Engine:
                 chosen without chance, the budget asks for no bound, or results are missing. If results are missing, simulate
                 `wanted()` again and repeat `look`, or end the run without a bound.
         """
-        last = self._last
-        if last is None or self._ends or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
+        last = self._last_look
+        if last is None or self._is_final or self.budget.bound == "none" or not self.sampling.grow(self._sampling_budget, last):
             return False
-        self._last = None
+        self._last_look = None
         return True
 
     # ---- results ----------------------------------------------------------------------------------------------------
@@ -229,11 +229,11 @@ class Engine:
                 )
             )
         )
-        self._left = self.systematic.left_for_sampling(before, with_left_out.by_name)
+        self._sampling_budget = self.systematic.left_for_sampling(before, with_left_out.by_name)
         met = whole.may_stop and whole.meets(self.budget)
-        self._last = None if missing else sampled
-        self._ends = met or (whole.may_stop and sampled.meets(self._left))
-        by_systematic = not met and self._ends and with_left_out.meets(self.budget)
+        self._last_look = None if missing else sampled
+        self._is_final = met or (whole.may_stop and sampled.meets(self._sampling_budget))
+        by_systematic = not met and self._is_final and with_left_out.meets(self.budget)
         stated = whole.changed(lambda name, one: one.no_narrower_than(self.budget.allowed(name), nonresponse[name]))
         warnings = [*whole.warnings, *(self.systematic.unmet() if by_systematic else [])]
         goes_on = whole.goes_on if whole.meets(self.budget) else ""
@@ -253,7 +253,7 @@ class Engine:
         """Errors of all launches in one counter, at the last interim analysis (end of a round of sampling); None if the
         analysis states no half-width.
         """
-        spread = self.sampling.unit_spreads(counter) if self._last is not None else None
+        spread = self.sampling.unit_spreads(counter) if self._last_look is not None else None
         if spread is None:
             return None
         missing = np.zeros(len(self.results.rows))

@@ -45,8 +45,8 @@ class Plan:
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
-    >>> plan.first_phase, plan.cluster_and_stream(5)[0], sorted(plan.hashes)
-    (None, 0, ['checkpoint', 'design', 'traces'])
+    >>> plan.first_phase, plan.cluster_of_unit().tolist(), sorted(plan.hashes)
+    (None, [0, 0, 0, 0, 0, 0], ['checkpoint', 'design', 'traces'])
     """
 
     kind: ClassVar[str] = "plan"  # and the configuration's key for a file of it
@@ -103,17 +103,6 @@ class Plan:
         of_label = np.zeros(self.design.label_count, np.int64) if clusters is None else np.asarray(clusters)
         last = int(of_label.max()) + 1 if len(of_label) else 0
         return np.append(of_label, last)[labels]
-
-    def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
-        """Cluster (group of similar launches) of a launch, and hash of its instruction sequence; None where unknown. `unit` is
-        the index of the launch.
-        """
-        clusters, program = self.design.clusters, self.program
-        stratum, stream = int(self.design.labels[unit]), -1
-        if program.contents is not None and program.content is not None:
-            stream = int(program.contents.stream_ids[program.content[unit]])
-        cluster = int(clusters[stratum]) if clusters is not None and stratum >= 0 else None
-        return cluster, self.stream_hashes[stream] if stream >= 0 else None
 
     def name_of_unit(self, unit: int) -> str | None:
         """Kernel name of the launch with index `unit`; None if it is not known."""

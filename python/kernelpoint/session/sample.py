@@ -57,6 +57,8 @@ class Sample(Orders):
         self._setup, self.plan = setup, plan
         self._targets = with_range_targets(setup.config, setup.ranges, setup.budget, plan.program.counts)
         self._set_design(plan.design)
+        clusters = plan.design.clusters
+        self._clusters = None if clusters is None else np.append(clusters, -1)[self.strata]  # int [N], -1: in no cluster
         budget, ranges = self._targets
         self.engine = Engine(plan.first_phase or plan.design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
@@ -112,11 +114,7 @@ class Sample(Orders):
         self.begin(wanted)
 
     def grow(self) -> bool:
-        """Enlarge the sample if the last interim analysis did not meet the error budget. Returns False if no further pass is
-        made.
-        """
-        if self.look is not None and self.look.met:
-            return False
+        """Enlarge the sample as `Engine.grow` does. Returns False if the run ends: the budget is met, or it cannot grow."""
         if self.plan.program.listed is None:
             return self.engine.grow()
         return self._grow_within_traced()
@@ -164,7 +162,11 @@ class Sample(Orders):
             record.take_all = "by design" if certain else "failure"
         elif self._thresholds is not None:
             record.u, record.threshold = self.engine.sampling.u[unit], self._thresholds[stratum]
-        record.cluster, record.stream = self.plan.cluster_and_stream(unit)
+        if self._clusters is not None and (cluster := int(self._clusters[unit])) >= 0:
+            record.cluster = cluster
+        contents, of_launch = self.plan.program.contents, self.plan.program.content
+        if contents is not None and of_launch is not None and contents.stream_ids[content := of_launch[unit]] >= 0:
+            record.stream = contents.records["stream"][content].tobytes().hex()
         if isfinite(prediction := self._predictions.get(unit, nan)):
             record.prediction = float(f"{prediction:.6g}")
         if is_open and self._expected is not None:

@@ -68,7 +68,7 @@ class CellSampling(Sampling):
         self._fits: dict[str, TotalFit] = {}
         self._states = False
         self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
-        self._left = budget  # of the last growth
+        self._sampling_budget = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
@@ -305,13 +305,13 @@ class CellSampling(Sampling):
 
     def _allowed(self, target: str) -> float:
         """Relative error of a target that the sampling error may use."""
-        return self._left.allowed(target)
+        return self._sampling_budget.allowed(target)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
         parts, n = self._parts, self._parts.rest.n
         if parts.whole:
             return False
-        self._left = budget
+        self._sampling_budget = budget
         early = self.looks <= constants.EARLY_PASSES
         most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
         if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter

@@ -116,7 +116,7 @@ class StrataSampling(Sampling):
         self._start = np.concatenate(([0], np.cumsum(self._population)))
         self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
         self._order = self._unit_order()
-        self._last: Inference | None = None  # of the last look
+        self._inference: Inference | None = None  # of the last look
         self._observed: Ints = np.zeros(0, np.int64)  # its units that were drawn by chance
         self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
         if design.chosen is not None:
@@ -190,7 +190,7 @@ class StrataSampling(Sampling):
         )
         empty = int(((sample.n == 0) & (sample.N > 0)).sum())
         states_bound = design.chosen is None and self.budget.bound != "none" and not missing and not empty
-        self._last = inference = Inference(
+        self._inference = inference = Inference(
             budget,
             self.method,
             self.made_of,
@@ -216,8 +216,8 @@ class StrataSampling(Sampling):
         )
 
     def errors(self, combination: Combination) -> TotalErrors:
-        assert self._last is not None
-        return self._last.errors(combination)
+        assert self._inference is not None
+        return self._inference.errors(combination)
 
     def _open_unit(self, inference: Inference) -> OpenUnit | None:
         """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
@@ -260,7 +260,7 @@ class StrataSampling(Sampling):
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        last = self._last
+        last = self._inference
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
         ranges, strata = {}, np.asarray(self.design.strata)
@@ -290,7 +290,7 @@ class StrataSampling(Sampling):
         values = np.full((len(units), len(counters)), np.nan)
         h = np.asarray(self.design.strata)[units]
         in_stratum = h >= 0
-        if (last := self._last) is None:
+        if (last := self._inference) is None:
             return values
         for column, name in enumerate(counters):
             fit = last.fits[self.counters.index(name)]
@@ -300,7 +300,7 @@ class StrataSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        if (last := self._last) is None:
+        if (last := self._inference) is None:
             return None
         index, strata = self.counters.index(counter), np.asarray(self.design.strata)
         sizes = np.append(last.sample.N / np.maximum(last.n, 1), 1.0)
