@@ -106,7 +106,7 @@ def test_an_archive_of_many_members_is_not_read(tmp_path, monkeypatch):
 def test_the_plan_that_attacks_change_is_one(tmp_path):
     write_archive(tmp_path / "sound.kpplan", *parts())
     plan = Plan.load(tmp_path / "sound.kpplan", Program((5,)))
-    assert [plan.name_of_unit(unit) for unit in range(5)] == ["k", "k", "l", "l", None] and plan.broken == {4: "empty"}
+    assert [plan.name_of_unit(unit) for unit in range(5)] == ["k", "k", "l", "l", None] and plan.unreadable == {4: "empty"}
 
 
 def predicted_parts():

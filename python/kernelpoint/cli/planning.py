@@ -69,11 +69,11 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
         f"{output or 'plan'}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, "
         f"{clusters}{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
     )
-    unreadable, wanted = len(made.broken) / len(made.design.labels), settings.error_budget.relative_error
-    if unreadable > wanted:
+    share, wanted = len(made.unreadable) / len(made.design.labels), settings.error_budget.relative_error
+    if share > wanted:
         say(
-            f"the error budget of {percent(wanted)} cannot be met: {len(made.broken):,} of {len(made.design.labels):,} "
-            f"launches ({percent(unreadable)}) cannot be read"
+            f"the error budget of {percent(wanted)} cannot be met: {len(made.unreadable):,} of {len(made.design.labels):,} "
+            f"launches ({percent(share)}) cannot be read"
         )
         raise typer.Exit(BudgetError.exit_code)
     further = settings.error_budget.further
@@ -109,6 +109,6 @@ def show_clusters(made: Plan, output: Path | None) -> None:
     show(Table(columns, rows, caption=shown))
     unclustered = int((labels < 0).sum())
     beside = f"; {unclustered:,} launches in none (-1), simulated for certain" if unclustered else ""
-    for launch, reason in list(made.broken.items())[:3]:
+    for launch, reason in list(made.unreadable.items())[:3]:
         say(f"launch {launch} is in no cluster: {reason}")
     say(f"{len(labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {len(sizes):,} clusters{beside}")

@@ -150,7 +150,7 @@ def plan_for(
     if config.plan is not None:
         plan = Plan.load(config.plan, program)
         check_origin(config.plan, plan.origin, inputs.origin, log)
-        if unread := passing(plan.broken.values()):
+        if unread := passing(plan.unreadable.values()):
             log(
                 f"kernelpoint: {config.plan}: {len(unread):,} launches are ordered for certain, because their traces could "
                 f"not be opened or read when the plan was made; make it again. The first: {unread[0]}"

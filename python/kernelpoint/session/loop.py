@@ -88,7 +88,7 @@ class Loop:
         if validation is not None and validation.remaining:
             yield from self._validate(validation)
         if not self.next_is_step():  # else it was said
-            for unit, why in sorted(sample.plan.broken.items()):
+            for unit, why in sorted(sample.plan.unreadable.items()):
                 process, index = sample.place(unit)
                 recorder.degrade(
                     f"launch {index} of process {process} is ordered for certain and tried at most twice, "
@@ -223,7 +223,7 @@ class Loop:
         self.orders.forget_in_flight()
         if not isinstance(self.orders, Sample):
             return
-        ended = sorted(in_flight & self.sample.plan.broken.keys())
+        ended = sorted(in_flight & self.sample.plan.unreadable.keys())
         if ended and self._leave_out(ended):
             self._recorder.degrade(f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read")
         if (failed := self.sample.failed_for_good()) and self._leave_out(failed):

@@ -305,7 +305,7 @@ def in_full(setup: Setup, begun_with: Mapping[str, str | None] | None, log: Log)
 def _costs_as_much(setup: Setup, plan: Plan, log: Log) -> bool:
     """True if the sample is expected to cost CHEAP_SHARE of a full run, by two rehearsals of it."""
     design, budget = plan.design, setup.budget
-    if plan.broken or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
+    if plan.unreadable or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
         return False
     work = np.asarray(design.computed["cycles"], dtype=float)
     first = Engine(design, budget).wanted()

@@ -158,7 +158,7 @@ class Sample(Orders):
         record = DecisionRecord(*self.place(unit), self.pass_index, "simulate" if is_open else "skip")
         record.stratum = stratum = int(self.strata[unit])
         if stratum < 0 and self.plan.first_phase is None:
-            certain = self._design is self.plan.design and unit not in self.plan.broken
+            certain = self._design is self.plan.design and unit not in self.plan.unreadable
             record.take_all = "by design" if certain else "failure"
         elif self._thresholds is not None:
             record.u, record.threshold = self.engine.sampling.u[unit], self._thresholds[stratum]
@@ -239,7 +239,7 @@ class Sample(Orders):
         if self.projections.interval:
             self.projections.forget(unit)
         if not (counters := record.counters):
-            was_stated = unit in self.attempts or unit in self.plan.broken
+            was_stated = unit in self.attempts or unit in self.plan.unreadable
             self.attempts[unit] = self.attempts.get(unit, 0) + 1
             why = record.reason or "no reason given"
             if why.startswith(ENDED_SIMULATOR):
