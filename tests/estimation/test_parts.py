@@ -103,6 +103,21 @@ def test_launches_of_an_odd_begin_testify_about_the_rest_if_they_are_slower_than
     assert any(engine.sampling.pass_state()["apart"]) and (150.0 < off < 350.0 if is_testimony else off < 25.0)
 
 
+@pytest.mark.parametrize(("scatter", "is_doubted"), [(0.02, False), (0.4, True)], ids=["all are slow", "they scatter"])
+def test_where_predictions_scatter_in_an_odd_begin_few_draws_that_agree_are_not_enough_for_the_rest(
+    run_passes, scatter, is_doubted
+):
+    rest = []
+    for seed in range(8):
+        design, _ = example(seed)
+        off = 2.0 * np.exp(scatter * generator(1, "beginning").standard_normal(UNITS))
+        engine = Engine(design, ErrorBudget(0.2))
+        run_passes(engine, np.where(np.arange(UNITS) < 0.1 * UNITS, off, 1.0) * np.asarray(design.predictions["cycles"]))
+        assert any(engine.sampling.pass_state()["apart"])
+        rest.append(engine.sampling.cells[0])
+    assert min(rest) >= 20 if is_doubted else np.median(rest) < 10
+
+
 def test_launches_taken_for_certain_do_not_hide_a_tail_that_errs_as_they_do(run_passes):
     """The heaviest launches, and one in ten of all others, take 1.5 times the predicted cycles."""
     random = generator(10, "certain")

@@ -123,7 +123,8 @@ class Spread:
 @dataclass(frozen=True)
 class AssistedFit:
     """Estimated total of a part of the run, and the regression line that corrects predictions x to results y
-    (docs/estimator.md): y is about x (1 + slope) + level, with a level for each kernel.
+    (docs/estimator.md): y is about x (1 + slope) + level, with a level for each kernel. Below the predictions of its sampled
+    launches, the level of a kernel falls in proportion to x.
 
     Attributes:
         estimate: the total.
@@ -138,6 +139,7 @@ class AssistedFit:
         known: squared relative error of predictions that is known before any simulation; 0 if none is known.
         largest: largest relative error of a sampled launch about the line of its kernel, or of a launch that is always
             simulated about one line for all; or the largest rise in the beginning of the run (`with_rises`).
+        shortest: float64 [kernels], smallest prediction of a sampled launch of each kernel; 0 for kernels without one.
     """
 
     estimate: float
@@ -150,6 +152,7 @@ class AssistedFit:
     error: float
     known: float = 0.0
     largest: float = 0.0
+    shortest: Floats = field(default_factory=lambda: np.zeros(1))
 
     def _believed(self, other: float) -> float:
         """Squared relative prediction error by which the model is judged: a weighted mean of K and the square of
@@ -196,14 +199,20 @@ class AssistedFit:
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
-        """Predictions x of launches, corrected by the slope and by the level of the group (kernel): x (1 + slope) + level.
+        """Predictions x of launches, corrected by the slope and by the level of the group (kernel): x (1 + slope) + level
+        min(x / shortest, 1).
+
+        Model: the level is a number of cycles, and known for launches as long as those that were sampled. One that is a hundred
+        times shorter is not off by as many cycles.
 
         Args:
             x: float64, predictions.
             group: int, group of each launch.
         """
+        shortest = self.shortest[group]
+        share = np.divide(x, shortest, out=np.ones(len(x)), where=shortest > x)
         corrected: Floats = x * (1.0 + self.slope)
-        corrected += self.level[group]
+        corrected += np.multiply(share, self.level[group], out=share)
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
@@ -380,7 +389,9 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     of_certain = np.abs(y_certain - x_certain * (1.0 + slope) - mean_of_all) / size_certain
     largest = max(float(off.max(initial=0.0)), float(of_certain.max(initial=0.0)))
     levels = np.where(seen, level - slope * centre, mean_of_all)
-    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, prior_squared_error, largest)
+    shortest = np.where(seen, np.inf, 0.0)
+    np.minimum.at(shortest, s.group, s.x)
+    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, prior_squared_error, largest, shortest)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:

@@ -95,6 +95,11 @@ class TotalFit:
         return m
 
     @property
+    def has_doubted_part(self) -> bool:
+        """True if predictions are doubted in a part of the run with an estimate of its own."""
+        return any(fit.doubted for fit, part in zip(self.fits, self.parts, strict=True) if part.apart)
+
+    @property
     def error(self) -> float:
         """Standard error of the estimate."""
         return math.sqrt(sum(fit.error**2 for fit in self.fits) + self._moved_variance(self.parts[0].n))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.cells.design import AssistedDesign
+from kernelpoint.estimation.cells.design import CARE, AssistedDesign
 from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
@@ -317,6 +317,9 @@ class CellSampling(Sampling):
         if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter
             most = min(most, enough)
         least = n + (not any(parts.apart)) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
+        if any(self._fits[self.counted(target)].has_doubted_part for target in self.budget.targets):
+            least = max(least, min(CARE["hostile"].draws, parts.rest.count))  # few draws may agree although predictions fail
+        most = max(most, least)
         if self.looks >= constants.PASSES - 1:
             parts.set(parts.counts)
         else:
