@@ -139,7 +139,7 @@ class AssistedFit:
         known: squared relative error of predictions that is known before any simulation; 0 if none is known.
         largest: largest relative error of a sampled launch about the line of its kernel, or of a launch that is always
             simulated about one line for all; or the largest rise in the beginning of the run (`with_rises`).
-        shortest: float64 [kernels], smallest prediction of a sampled launch of each kernel; 0 for kernels without one.
+        shortest: float64 [kernels], smallest prediction above 0 of a sampled launch of each kernel; 1e-200 if none is.
     """
 
     estimate: float
@@ -150,9 +150,9 @@ class AssistedFit:
     common: float
     within: float
     error: float
-    known: float = 0.0
-    largest: float = 0.0
-    shortest: Floats = field(default_factory=lambda: np.zeros(1))
+    known: float
+    largest: float
+    shortest: Floats
 
     def _believed(self, other: float) -> float:
         """Squared relative prediction error by which the model is judged: a weighted mean of K and the square of
@@ -209,10 +209,8 @@ class AssistedFit:
             x: float64, predictions.
             group: int, group of each launch.
         """
-        shortest = self.shortest[group]
-        share = np.divide(x, shortest, out=np.ones(len(x)), where=shortest > x)
         corrected: Floats = x * (1.0 + self.slope)
-        corrected += np.multiply(share, self.level[group], out=share)
+        corrected += self.level[group] * np.minimum(x / self.shortest[group], 1.0)
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
@@ -389,8 +387,9 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     of_certain = np.abs(y_certain - x_certain * (1.0 + slope) - mean_of_all) / size_certain
     largest = max(float(off.max(initial=0.0)), float(of_certain.max(initial=0.0)))
     levels = np.where(seen, level - slope * centre, mean_of_all)
-    shortest = np.where(seen, np.inf, 0.0)
-    np.minimum.at(shortest, s.group, s.x)
+    shortest = np.full(s.count, np.inf)
+    np.minimum.at(shortest, s.group, np.where(s.x > 0.0, s.x, np.inf))
+    shortest[np.isinf(shortest)] = 1e-200
     return AssistedFit(estimate, slope, levels, seen, best, common, within, error, prior_squared_error, largest, shortest)
 
 
