@@ -68,7 +68,10 @@ class Matching:
         if len(self.unused):
             lines.append(f"{len(self.unused):,} launches are not in the profile, the first is launch {self.unused[0]}")
         if len(self.extra):
-            lines.append(f"{len(self.extra):,} rows of the profile belong to no launch, the first is row {self.extra[0]}")
+            lines.append(
+                f"{len(self.extra):,} of {len(self.listed):,} rows of the profile belong to no launch, the first is row "
+                f"{self.extra[0]}; if the list is of the whole program, the tracer missed these launches"
+            )
         if self.by_base:
             lines.append(f"{self.by_base:,} launches were matched by function name, grid and block without template arguments")
         return lines

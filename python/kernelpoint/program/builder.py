@@ -174,7 +174,7 @@ class ProgramBuilder:
         if device is None and len(there) > 1:
             raise ProfileError(
                 f"{self.source}: the file has launches of several GPUs, {', '.join(map(str, there))}; name one of these "
-                "numbers (device)"
+                "numbers (--device of `kernelpoint file expand`, device=N of `kernelpoint compare`), or give a file of one GPU"
             )
         if device is not None and device not in there:
             raise ProfileError(f"{self.source}: the file has no launch of GPU {device}; allowed: {', '.join(map(str, there))}")
