@@ -465,6 +465,21 @@ EXPORTS = {
 # Odd files that are read: name -> content, name of the first launch, durations or cycles.
 READ = {
     "apart.csv": (details(("Duration", "us", "5.5"), ("Elapsed Cycles", "cycle", "7,700")), "gemm", [5500, 5500]),
+    "old-raw-page.csv": (
+        NCU.replace('"Block Size","Grid Size","Device","CC",', '"launch__block_size","launch__grid_size",')
+        + ",".join(['""'] * 9)
+        + ',"usecond"\n'
+        + '"0","1","a","h","gemm","1","7","128","64","5.5"\n',
+        "gemm",
+        [5500],
+    ),
+    "old-details.csv": (
+        details(("Duration", "usecond", "5.5"), ("Block Size", "", "128"), ("Grid Size", "", "64"))
+        .replace('"(128, 1, 1)","(64, 1, 1)",', "")
+        .replace('"Block Size","Grid Size",', "", 1),
+        "gemm",
+        [5500, 5500],
+    ),
     "events.csv": (EVENTS, "gemm", [5500]),
     "summary-first.csv": (SUMMARY + "\n" + gpu_trace(700, 800), "gemm", [700, 800]),
     "captured.json": (kineto(*launches(*range(1, 41)), graph_call("cudaStreamBeginCapture", 50)), "gemm", [2500] * 20),
@@ -479,6 +494,16 @@ READ = {
     "tabs.tsv": (gpu_trace(700, 800).replace(",", "\t"), "gemm", [700, 800]),
     "excel.csv": ("sep=,\n" + gpu_trace(700, 800), "gemm", [700, 800]),
     "line-in-name.csv": (gpu_trace(700, name='"gemm\n<4>"'), "gemm <4>", [700]),
+    "no-dispatch.csv": (
+        rocprof((20_700, 256), (10_900, 256), (30_700, 256))
+        .replace("20000,10900", "10000,10900")
+        .replace("10000,20700", "20000,20700")
+        .replace("Dispatch_Id", "Thread_Id")
+        .replace(",1,1,9,gemm,1,", ",1,8,9,gemm,2,")
+        .replace(",1,2,9,gemm,2,", ",1,8,9,gemm,1,"),
+        "gemm",
+        [900, 700, 700],
+    ),
     "quotes.csv": (rocprof((10_700, 256)).replace("gemm", '"gemm<""a"", 1>"'), 'gemm<"a", 1>', [700]),
     "one-more.csv": (
         rocprof((10_700, 256)).replace("End_Timestamp", "End_Timestamp,Duration_ns").replace("10700,", "10700,700,"),

@@ -111,8 +111,8 @@ TABLES = (
           {"start_timestamp": "ns", "end_timestamp": "ns"}, ("counter_name", "counter_value", ""), counts_threads=True,
           is_numbered=True),
     Table("rocprofv3 kernel trace CSV", ("kernel_name", "start_timestamp", "end_timestamp"),
-          {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
-           "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
+          {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp",
+           "order": ("dispatch_id", "correlation_id"), "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
            "block": ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z"), "registers": "vgpr_count",
            "shared": ("lds_block_size",), "device": "agent_id", "stream": "queue_id"},
           {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True, is_numbered=True,
@@ -268,6 +268,8 @@ class _Rows:
         self.states_times = bool(
             {*self.counters.values()} & {DURATION, *CYCLES} or self.at.get("duration") or self.at.get("end")
         )
+        order = table.columns.get("order", "")  # of several columns, the first has numbers without gaps
+        self.is_numbered = table.is_numbered and (isinstance(order, str) or order[0] in self.place)
         self.untimed = 0  # launches without a time so far
         self.orders: dict[str, array[int]] = defaultdict(lambda: array("q"))  # numbers of the launches of each process
 
@@ -353,8 +355,8 @@ class _Rows:
         if self.at.get("device") and not self._text(row, "device"):
             self.builder.leave_out("row without a GPU")
             return
-        grid = self._sizes(row, "grid", where)
-        if copy or (grid is None and isinstance(table.columns.get("grid"), tuple)):
+        grid = self._sizes(row, "grid", counters, where)
+        if copy or (grid is None and self.at.get("grid") and isinstance(table.columns["grid"], tuple)):
             is_graph = not copy and "graph" in name.lower()
             self.builder.leave_out(
                 f"mem{copy.group(1).lower()}" if copy else "CUDA graph as one block" if is_graph else "row without a grid"
@@ -362,13 +364,13 @@ class _Rows:
             if is_graph:
                 self.builder.remark("graph-blocks", 1, np.nan_to_num(self._duration(row, counters, where)), where)
             return
-        block = self._sizes(row, "block", where) or (0, 0, 0)
+        block = self._sizes(row, "block", counters, where) or (0, 0, 0)
         if grid and table.counts_threads:
             is_known = all(grid) and all(block)
             grid = tuple(-(-size // of) for size, of in zip(grid, block, strict=True)) if is_known else (0, 0, 0)
         order, duration = self._order(row, where), self._duration(row, counters, where)
         self.untimed += math.isnan(duration) and "cycles" not in counters
-        if table.is_numbered:
+        if self.is_numbered:
             self.orders[self._text(row, "process")].append(order)
         if table.title.startswith("nvprof") and (called := _CALL.fullmatch(name)):
             name, order = called.group(1), int(called.group(2))
@@ -397,8 +399,11 @@ class _Rows:
             raise ProfileError(f"{where}: {column}: got {text[:60]!r}; allowed: a whole number, 0 or more")
         return order
 
-    def _sizes(self, row: list[str], what: str, where: str) -> tuple[int, ...] | None:
+    def _sizes(self, row: list[str], what: str, counters: Mapping[str, float], where: str) -> tuple[int, ...] | None:
         texts = [row[place].strip() for place in self.at.get(what, ())]
+        if not texts:  # older versions of ncu have counts of CTAs and threads among the metrics
+            names = (f"launch__{what}_size", f"{what.capitalize()} Size")
+            return next(((int(counters[name]), 1, 1) for name in names if name in counters), None)
         if not any(texts):
             return None
         return shape(texts[0], where) if len(texts) == 1 else tuple(whole_number(text, where) for text in texts)
