@@ -41,7 +41,7 @@ def test_simulating_every_launch_prints_what_the_full_run_prints(simulator, work
     assert sampled.values("L2_total_cache_accesses")[-2] == full.values("L2_total_cache_accesses")[-1]
 
 
-@pytest.mark.parametrize("wanted", [[], [0, 5], [1, 2, 3, 4]], ids=str)
+@pytest.mark.parametrize("wanted", [[], [1, 2, 3, 4]], ids=str)
 def test_the_run_ends_normally_whichever_launches_are_skipped(simulator, workload, wanted):
     run = simulator.run(workload, "pass " + " ".join(map(str, wanted)) + "\nestimate 100 10")
     assert run.code == 0 and run.err == ""
