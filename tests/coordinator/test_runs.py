@@ -43,16 +43,10 @@ def bench(bench_of_all, monkeypatch):
     return bench_of_all
 
 
-@pytest.mark.parametrize(
-    ("yaml", "workers"),
-    [
-        (BUDGET, 2),
-        ("policy: {name: pka, project: true}", 2),
-    ],
-)
-def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, workers):
+@pytest.mark.parametrize("yaml", [BUDGET, "policy: {name: pka, project: true}"])
+def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml):
     alone = bench.alone(yaml)
-    assert bench.spread(yaml, workers) == 0
+    assert bench.spread(yaml, 2) == 0
     assert bench.take() == alone
     assert not folder_of(bench.journal).exists()
 

@@ -1,7 +1,5 @@
 """MacSim's own statistics files after a sampled run: totals with half-widths, or marked names; never a sample's count."""
 
-import pytest
-
 BOUNDS = "bound l1_accesses 0.1\nbound l1_misses 0.02"
 FILES = ("general.stat.out", "memory.stat.out")
 
@@ -47,9 +45,9 @@ def test_all_launches_from_replayed_state_are_no_full_run(simulator, workload, w
     assert first_line(run, "general.stat.out").startswith("# kernelpoint: 6 of 6")
 
 
-@pytest.mark.parametrize("options", [("--ticks_per_cycle=3",)])
-def test_where_clocks_differ_ticks_are_no_cycles(simulator, workload, options):
-    statistics = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10", *options).stats("general.stat.out")
+def test_where_clocks_differ_ticks_are_no_cycles(simulator, workload):
+    run = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10", "--ticks_per_cycle=3")
+    statistics = run.stats("general.stat.out")
     assert "CYC_COUNT_TOT_SIMULATED" in statistics and "CYC_COUNT_TOT" not in statistics
 
 

@@ -84,16 +84,16 @@ def test_a_run_goes_on_to_a_tighter_budget_of_a_range(host, table):
 
 
 @pytest.mark.parametrize(
-    "yaml, more, message",
+    "yaml, message",
     [
-        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "matches no range"),
-        ("error_budget: [{range: decode, ipc: 2 %}]", "policy: random", "'ipc' is a ratio"),
-        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "policy: random", "cannot state an error"),
+        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "matches no range"),
+        ("error_budget: [{range: decode, ipc: 2 %}]", "'ipc' is a ratio"),
+        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "cannot state an error"),
     ],
 )
-def test_targets_that_cannot_be_are_refused(host, table, yaml, more, message):
+def test_targets_that_cannot_be_are_refused(host, table, yaml, message):
     with pytest.raises(ConfigError, match=message):
-        opened(host, table, yaml=yaml, more=more)
+        opened(host, table, yaml=yaml)
 
 
 def test_a_range_needs_ranges(host, tmp_path):
