@@ -27,9 +27,9 @@ from kernelpoint.journal import Outcome, SummaryRecord
 from kernelpoint.program import descriptions
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import command_line, open_run
-from kernelpoint.session.orders import EXECUTE, REPLAYED, SIMULATE, Order, counters_of
+from kernelpoint.session.orders import EXECUTE, REPLAYED, SIMULATE, Order
 from kernelpoint.session.session import Session
-from kernelpoint.workload.host_info import HostInfo
+from kernelpoint.workload.host_info import HostInfo, counters_by_name
 
 
 def to_standard_error(line: str) -> None:
@@ -232,6 +232,6 @@ class InProcess:
             cycles, instructions, values, stopped = self._walk.simulate(step.launch, touches, step.interval, stops)
         except TraceError as error:
             return Outcome(step.process, step.launch, reason=str(error))
-        counters = counters_of(step.launch, cycles, instructions, _native.fast_model.COUNTERS, values)
+        counters = counters_by_name(step.launch, cycles, instructions, _native.fast_model.COUNTERS, values)
         seconds = time.process_time() - begun
         return Outcome(step.process, step.launch, counters=counters, stopped=stopped, processor_seconds=seconds)

@@ -13,6 +13,7 @@ from kernelpoint.journal import DecisionRecord, Outcome
 from kernelpoint.program import Program
 from kernelpoint.ratios import check_counter, check_names
 from kernelpoint.repeated import Texts
+from kernelpoint.workload.host_info import counters_by_name
 
 OK, DONE, PENDING = 0, 1, 2
 SIMULATE, SKIP, EXECUTE = 0, 1, 2
@@ -70,30 +71,6 @@ class Answer(NamedTuple):
     skips_latency: int = 0
 
 
-def counters_of(
-    launch: int, cycles: float, instructions: float, names: Sequence[str] = (), values: Sequence[float] = ()
-) -> dict[str, float]:
-    """Counters of a launch by name, made from the result that the simulator passes through the C interface.
-
-    Args:
-        launch: index of the launch, for messages.
-        cycles, instructions: values of these two counters.
-        names: names of further counters.
-        values: values of the further counters, in the order of `names`.
-
-    Raises:
-        HostError: a name occurs twice.
-
-    >>> counters_of(0, 900, 50, ("reads",), (3.0,))
-    {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
-    """
-    given = ("cycles", "instructions", *names)
-    counters = dict(zip(given, map(float, (cycles, instructions, *values)), strict=True))
-    if len(counters) != len(given):
-        raise HostError(f"counters of launch {launch}: got {given}; allowed: each name once")
-    return counters
-
-
 def check_counters(launch: int, counters: dict[str, float], expected: Sequence[str] | None, wanted: str) -> None:
     """Raise an error for counters of a launch's result that are negative or not finite, or have other names than expected.
 
@@ -137,7 +114,7 @@ class Calls:
         """Accept the result of a launch that the simulator was told to simulate; the arguments are the fields of
         `kp_result`.
         """
-        counters = counters_of(index, cycles, instructions, names, values)
+        counters = counters_by_name(index, cycles, instructions, names, values)
         self.on_outcome(Outcome(process, index, counters=counters, stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:

@@ -16,7 +16,6 @@ from kernelpoint.journal.earlier import check_same_run
 from kernelpoint.journal.records import text_of
 from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import Log, duration
-from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.orders import (
@@ -208,9 +207,7 @@ class Session(Calls):
         orders, unit = self._asked(outcome.process, outcome.launch)
         if counters := outcome.counters:
             self.saved.end(unit, counters["cycles"], outcome.processor_seconds)
-            if latency := self.setup.host.launch_latency:
-                active = max(counters["cycles"] - latency, 0.0)
-                outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
+            outcome = replace(outcome, counters=self.setup.host.with_active_cycles(counters))
         self.loop.accept(orders.record(unit, outcome))
 
     def finish(self) -> Summary:

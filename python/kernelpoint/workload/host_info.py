@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,6 +82,12 @@ class HostInfo:
             return None
         return ("cycles", "instructions", *self.counter_names, *((ACTIVE_CYCLES,) if self.launch_latency else ()))
 
+    def with_active_cycles(self, counters: dict[str, float]) -> dict[str, float]:
+        """Counters of a result, and its cycles without the launch latency if the simulator has one."""
+        if not self.launch_latency:
+            return counters
+        return {**counters, ACTIVE_CYCLES: max(counters["cycles"] - self.launch_latency, 0.0)}
+
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
         """Make the description from the fields that the C++ side sends. Missing fields keep their defaults.
@@ -125,3 +131,27 @@ class HostInfo:
         ):
             if number > most:
                 raise HostError(f"{name}: got {number:,}; allowed: at most {most:,}")
+
+
+def counters_by_name(
+    launch: int, cycles: float, instructions: float, names: Sequence[str] = (), values: Sequence[float] = ()
+) -> dict[str, float]:
+    """Counters of a launch by name, made from the result that the simulator passes through the C interface.
+
+    Args:
+        launch: index of the launch, for messages.
+        cycles, instructions: values of these two counters.
+        names: names of further counters.
+        values: values of the further counters, in the order of `names`.
+
+    Raises:
+        HostError: a name occurs twice.
+
+    >>> counters_by_name(0, 900, 50, ("reads",), (3.0,))
+    {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
+    """
+    given = ("cycles", "instructions", *names)
+    counters = dict(zip(given, map(float, (cycles, instructions, *values)), strict=True))
+    if len(counters) != len(given):
+        raise HostError(f"counters of launch {launch}: got {given}; allowed: each name once")
+    return counters

@@ -21,9 +21,8 @@ from kernelpoint.estimation.inference import Combination
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import RangeTargets
 from kernelpoint.estimation.numbering import rank_in
+from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.repeated import Column, Repeated
-
-ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the same for all
 
 
 @dataclass(frozen=True)
