@@ -162,66 +162,68 @@ def graph_blocks(profile: Program) -> Case | None:
 
 
 def _remark(kind: str, what: str, profile: Program) -> Case | None:
-    """Make the case of a remark of the reader that concerns the whole file."""
+    """Make the case of a remark of the reader: about launches that are not in the file, or, if `what` begins with another word,
+    about the whole file.
+    """
     if (remark := profile.remarks.get(kind)) is None:
         return None
-    return Case(what.format(remark.launches), 1.0, None, f"{profile.source}: {remark.place}")
+    size = remark.launches + profile.size
+    share = remark.launches / size if what.startswith("{lacking}") else 1.0
+    shown = what.format(remark.launches, lacking=of_all(remark.launches, size))
+    return Case(shown, share, None, f"{profile.source}: {remark.place}")
 
 
-for _kind, _what, _remedy in (
+for _kind, _what, _effect, _remedy in (
     (
         "cut-output",
         "the line with which the simulator ends is missing after {:,} launches",
+        REFUSES,
         "the simulator was killed, or still runs: take the output of a run that ended",
     ),
     (
         "limit-reached",
         "the simulator stopped at a limit of cycles or instructions, inside a launch",
+        REFUSES,
         "run it without limits of cycles, instructions and CTAs",
     ),
     (
         "several-runs",
         "launches of a second run, or with a second result: {:,}",
+        REFUSES,
         "results of a launch stand there more than once: give the output of one run",
     ),
     (
         "profiler-errors",
         "errors that the profiler or the simulator reports: {:,}",
+        REFUSES,
         "it failed, or the program did, so launches may be missing: record or simulate again",
     ),
-):
-    check(Program, _kind, REFUSES, _remedy)(partial(_remark, _kind, _what))
-
-
-def _missing(kind: str, what: str, profile: Program) -> Case | None:
-    """Make the case of a remark of the reader about launches that are not in the file."""
-    if (remark := profile.remarks.get(kind)) is None:
-        return None
-    size = remark.launches + profile.size
-    return Case(f"{of_all(remark.launches, size)} {what}", remark.launches / size, None, f"{profile.source}: {remark.place}")
-
-
-for _kind, _what, _effect, _remedy in (
     (
         "missing-results",
-        "launches have no result",
+        "{lacking} launches have no result",
         REFUSES,
         "the file was cut or filtered, so launches are missing: give the whole output",
     ),
     (
         "lost-kernels",
-        "calls launched kernels that are not in the file",
+        "{lacking} calls launched kernels that are not in the file",
         REFUSES,
         "the profiler was stopped before they ended, or lost them: synchronise the GPU before it stops, and record again",
     ),
     (
         "gaps",
-        "numbers of launches are not in the file",
+        "{lacking} numbers of launches are not in the file",
         NAMED,
         "a filter of the profiler leaves launches out: totals are of the file, not of the program",
     ),
+    (
+        "cut-row",
+        "the last row has no line end",
+        NAMED,
+        "if it was cut there, its last value or name is wrong: copy or export the whole file again",
+    ),
 ):
-    check(Program, _kind, _effect, _remedy)(partial(_missing, _kind, _what))
+    check(Program, _kind, _effect, _remedy)(partial(_remark, _kind, _what))
 
 
 @check(Program, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
@@ -261,14 +263,6 @@ def impossible_durations(profile: Program) -> Case | None:
     """Find launches that take less time than any kernel can, more than a day, or more cycles than a 64-bit clock can count."""
     mask = (profile.duration > 0) & (profile.duration < SHORTEST) | (profile.duration > LONGEST) | (_times(profile) >= 2.0**63)
     return _among(profile, mask, f"take less than {SHORTEST:g} ns, more than a day, or more cycles than a clock counts")
-
-
-@check(Program, "cut-row", NAMED, "if it was cut there, its last value or name is wrong: copy or export the whole file again")
-def cut_row(profile: Program) -> Case | None:
-    """Find a table whose last row does not end with a line end."""
-    if (remark := profile.remarks.get("cut-row")) is None:
-        return None
-    return Case("the last row has no line end", 1.0 / profile.size, None, f"{profile.source}: {remark.place}")
 
 
 @check(Program, "rows-left-out", NAMED, "they are no kernels, or the tool measured them otherwise: their time is in no total")

@@ -162,8 +162,8 @@ class Tables(TextFormat):
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
-        errors, builder = list[str](), ProgramBuilder(source)
-        lines = _watched(iter(file.readline, ""), errors, builder)
+        builder = ProgramBuilder(source)
+        lines = _watched(iter(file.readline, ""), builder)
         header = _find_header(itertools.islice(lines, MOST_PREAMBLE))
         if header is None:
             titles = ", ".join(table.title for table in TABLES if not table.refused)
@@ -185,18 +185,14 @@ class Tables(TextFormat):
                 builder.remark("missing-results" if is_whole else "gaps", missing, place=place)
         if read.states_times and read.untimed == len(builder):
             builder.remark("unknown-durations", len(builder), place=source)
-        if errors:
-            builder.remark("profiler-errors", len(errors), place=errors[0][:120])
         return builder.finish(device)
 
 
-def _watched(lines: Iterable[str], errors: list[str], builder: ProgramBuilder) -> Iterator[str]:
-    """Lines of a file; those in which ncu or nvprof report an error go to `errors` too, and a last one without an end is
-    remarked.
-    """
+def _watched(lines: Iterable[str], builder: ProgramBuilder) -> Iterator[str]:
+    """Lines of a file, with remarks about those in which ncu or nvprof report an error, and about a last one without an end."""
     for number, line in enumerate(lines, 1):
         if line.startswith(("==ERROR==", "======== Error:")):
-            errors.append(line.strip())
+            builder.remark("profiler-errors", 1, place=line.strip()[:120])
         if not line.endswith(("\n", "\r")):
             builder.remark("cut-row", 1, place=f"line {number}")
         yield line
