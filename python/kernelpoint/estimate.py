@@ -147,7 +147,8 @@ class Estimate:
         return not math.isnan(self.half_width)
 
     def meets(self, relative_error: float) -> bool:
-        """True if the half-width is at most `relative_error` x |estimate|, up to rounding. A run stops when this is true.
+        """True if the half-width is at most `relative_error` x |estimate|, up to rounding. A run may stop when this is true of
+        every target at the end of a pass.
 
         >>> Estimate.of(200.0, 4.0).meets(0.02)
         True

@@ -166,16 +166,6 @@ def test_at_a_given_size_no_prediction_biases_the_estimate(model):
     assert abs(error) < 3.5 * np.std(estimates) / np.sqrt(400)
 
 
-@pytest.mark.parametrize("off", [-100.0, 100.0])
-def test_a_launch_shorter_than_all_that_were_sampled_is_corrected_in_proportion(off):
-    x, group = np.linspace(400.0, 800.0, 90), np.zeros(90, int)
-    sample, units = sample_of(Cells(x, group, 0.05), 12, permanent_random_numbers(1, 0, 90), x, group)
-    fit = fit_total(off + x[units], sample, 0.05, Trust())
-    short, shortest, long = fit.corrected(np.array([4.0, sample.x.min(), 600.0]), np.zeros(3, int))
-    assert long == pytest.approx(600.0 + off, rel=0.02)
-    assert short / 4.0 == pytest.approx(shortest / sample.x.min(), rel=0.05)
-
-
 @pytest.mark.parametrize(
     "model", ["shuffled", "constant", "scattered by 30 %", "drifting to twice", "right but for one kernel"]
 )

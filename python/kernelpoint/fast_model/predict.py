@@ -48,7 +48,7 @@ def predict(
         progress: function called ten times a second with (launches done, launches, approximate share of the work done); by
             default a line on a terminal, or in the log.
         pool: workers that read traces; the result is the same.
-        identity: hash of the launches for the key in the cache; by default that of the trace files.
+        files: hash of the launches for the key in the cache; by default that of the trace files.
 
     Returns:
         The program with `predictions` (nan for a launch without one) and `errors` (reason for each traced launch without one).

@@ -126,7 +126,7 @@ class Loop:
 
         The run ends here where
 
-        - the error budget is met (`Engine.look`);
+        - the error budget is met (`Engine.look`; then `Sample.grow` returns False);
         - the sample cannot grow (`Sample.grow`): all launches are drawn, at the latest in pass `PASSES`; the policy draws none
           at random, or `bound: none`; other errors use up the budget; or the next pass wants a launch that was not traced;
         - a launch failed for good that the policy cannot leave out, or before any has a result.

@@ -45,7 +45,8 @@ LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured ti
 
 
 class Session(Calls):
-    """Sampled run in the form that a simulator calls. Methods correspond to the C functions of kernelpoint/abi.h.
+    """Sampled run in the form in which the plugin calls it for a simulator. `next` and `finish` correspond to the C functions
+    of kernelpoint/abi.h, `on_outcome` to `complete` and `abort`.
 
     A new run writes its first record when it is made. A resumed run applies the records of its journal: each decision and
     result is kept as recorded and is not computed again. If a call cannot be written to the journal, that call and all later
@@ -90,8 +91,8 @@ class Session(Calls):
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
-        """Decide to simulate or skip a launch that the host asks about. `next` passes over the launches of a known list that
-        are not in the sample, so the host does not ask about them.
+        """Decide to simulate or skip a launch that `next` names. `next` passes over the launches of a known list that are not
+        in the sample.
 
         Args:
             process: index of the simulator process.

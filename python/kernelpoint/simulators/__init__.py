@@ -1,8 +1,8 @@
 """Simulators that KernelPoint supports, one package for each.
 
 Other modules use a simulator's package only through its constant `SIMULATOR`, which the functions here find by name. The hook
-is in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`. NAME is the text that the hook sets as `Host.simulator`, and a
-Python identifier.
+of a patched simulator is in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`. NAME is the text that the hook sets as
+`Host.simulator`, and a Python identifier.
 
 A hook alone gives runs with a bound. Every other part of a simulator is optional, and is used as soon as its file is there:
 

@@ -123,8 +123,7 @@ class Spread:
 @dataclass(frozen=True)
 class AssistedFit:
     """Estimated total of a part of the run, and the regression line that corrects predictions x to results y
-    (docs/estimator.md): y is about x (1 + slope) + level, with a level for each kernel. Below the predictions of its sampled
-    launches, the level of a kernel falls in proportion to x.
+    (docs/estimator.md): y is about x (1 + slope) + level, with a level for each kernel.
 
     Attributes:
         estimate: the total.
@@ -139,7 +138,6 @@ class AssistedFit:
         known: squared relative error of predictions that is known before any simulation; 0 if none is known.
         largest: largest relative error of a sampled launch about the line of its kernel, or of a launch that is always
             simulated about one line for all; or the largest rise in the beginning of the run (`with_rises`).
-        shortest: float64 [kernels], smallest prediction above 0 of a sampled launch of each kernel; 1e-200 if none is.
     """
 
     estimate: float
@@ -152,7 +150,6 @@ class AssistedFit:
     error: float
     known: float
     largest: float
-    shortest: Floats
 
     def _believed(self, other: float) -> float:
         """Squared relative prediction error by which the model is judged: a weighted mean of K and the square of
@@ -199,18 +196,14 @@ class AssistedFit:
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
-        """Predictions x of launches, corrected by the slope and by the level of the group (kernel): x (1 + slope) + level
-        min(x / shortest, 1).
-
-        Model: the level is a number of cycles, and known for launches as long as those that were sampled. One that is a hundred
-        times shorter is not off by as many cycles.
+        """Predictions x of launches, corrected by the slope and by the level of the group (kernel): x (1 + slope) + level.
 
         Args:
             x: float64, predictions.
             group: int, group of each launch.
         """
         corrected: Floats = x * (1.0 + self.slope)
-        corrected += self.level[group] * np.minimum(x / self.shortest[group], 1.0)
+        corrected += self.level[group]
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
@@ -387,10 +380,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     of_certain = np.abs(y_certain - x_certain * (1.0 + slope) - mean_of_all) / size_certain
     largest = max(float(off.max(initial=0.0)), float(of_certain.max(initial=0.0)))
     levels = np.where(seen, level - slope * centre, mean_of_all)
-    shortest = np.full(s.count, np.inf)
-    np.minimum.at(shortest, s.group, np.where(s.x > 0.0, s.x, np.inf))
-    shortest[np.isinf(shortest)] = 1e-200
-    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, prior_squared_error, largest, shortest)
+    return AssistedFit(estimate, slope, levels, seen, best, common, within, error, prior_squared_error, largest)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:

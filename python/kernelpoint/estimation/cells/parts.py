@@ -96,8 +96,9 @@ class TotalFit:
 
     @property
     def has_doubted_part(self) -> bool:
-        """True if predictions are doubted in a part of the run with an estimate of its own."""
-        return any(fit.doubted for fit, part in zip(self.fits, self.parts, strict=True) if part.apart)
+        """True if predictions are doubted in a part of the run with an estimate of its own, and not in the rest."""
+        rest, *others = zip(self.fits, self.parts, strict=True)
+        return not rest[0].doubted and any(fit.doubted for fit, part in others if part.apart)
 
     @property
     def error(self) -> float:
