@@ -483,8 +483,9 @@ class Parts:
             varies = np.maximum(square - mean**2, 0.0)
             count = leaves.units.astype(int)
             K = max(one.spread.K, one.within**2) + one.spread.K0 * leaves.mixed + one.spread.excess * leaves.unlike
-            variances = np.repeat(K, count)
-            variances *= known.size[units] ** 2
+            variances = known.size[units]
+            variances *= variances  # Numerics: in place; a list may have a million launches
+            variances *= np.repeat(K, count)
             variances += np.repeat(one.spread.line * varies, count)
             spreads[units] = np.sqrt(variances, out=variances)
         return spreads

@@ -353,9 +353,15 @@ class CellSampling(Sampling):
     def expansions(self, units: Ints) -> Floats:
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
-        result = np.ones(self.design.size)
-        result[self._free] = self._weights_of_draws()
-        return result[units]
+        return self._of_all(self._weights_of_draws(), 1.0)[units]
+
+    def _of_all(self, values: Floats, certain: float) -> Floats:
+        """Values of all units: those of the free ones, float64 [free], and the same number for all others."""
+        if len(self._free) == self.design.size:
+            return values
+        result = np.full(self.design.size, certain)
+        result[self._free] = values
+        return result
 
     def _weights_of_draws(self) -> Floats:
         """Number of launches that each draw with a result represents; 1 for all others, float64 [free]."""
@@ -415,17 +421,17 @@ class CellSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if self._parts.whole:
-            return weights, residuals, spreads
+            return np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if counter not in self._fits:
             return None
-        known, fit = self.known(counter), self._fits[counter]
-        weights[self._free], spreads[self._free] = self._parts.cell_sizes(), self._parts.unit_spreads(fit, known)
+        known, fit, residuals = self.known(counter), self._fits[counter], np.zeros(self.design.size)
         drawn, has = self._parts.sample(), np.flatnonzero(self._has)
         drawn = drawn[self._has[drawn]]
         units, results = self._free[drawn], self._results_of([(1.0, counter)], self._free[has])
         results = results - self.design.constant(counter)
         predicted = fit.corrected(known.x, known.size, self.design.free_groups, has, results)[drawn]
         residuals[units] = np.nan_to_num(self._values([(1.0, counter)], units) - predicted)
+        spreads = self._of_all(self._parts.unit_spreads(fit, known), 0.0)
+        weights = self._of_all(self._parts.cell_sizes(), 1.0)
         return weights, residuals, spreads
