@@ -194,7 +194,8 @@ def _unpack(archive: str, folder: Path) -> None:
     with (SHARED_DATA / "accelsim_traces" / f"{archive}.tar.zst").open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as members:
-            members.extractall(folder, filter="data")
+            members.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and older have none
+            members.extractall(folder)
     for name in LEFT_OUT.get(archive, ()):
         for left_out in folder.rglob(name):
             left_out.unlink()

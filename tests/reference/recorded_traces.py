@@ -27,7 +27,8 @@ def unpacked(name: str, folder: Path, without: str = "/nothing") -> Path:
         stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             wanted = (member for member in archive if without not in member.name)
-            archive.extractall(folder, members=wanted, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and older have none
+            archive.extractall(folder, members=wanted)
     return folder
 
 
