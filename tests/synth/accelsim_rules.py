@@ -1,8 +1,8 @@
 """The rules of Accel-Sim's trace reader and of the hardware behind a trace, checked instruction by instruction.
 
 Written from the format's description alone: it shares no code with the writer or with the project's fast reader. `Trace(path)`
-reads a trace plainly (slow_reader), compares each line with the one that a tracer writes of what was read, and checks the
-rules of execution; what breaks a rule raises `RuleBroken`.
+reads a trace with the simple reader of `tests/reference` (slow_reader). It writes each line again from what was read, compares
+it with the line of the file, and checks the rules of execution. A broken rule raises `RuleBroken`.
 """
 
 import re
