@@ -359,6 +359,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.folder is None and options.show in OF_FOLDER:
         parser.error(f"--show {options.show} needs FOLDER, with the full runs of two configurations")
+    if options.show == "paired" and not options.lists:
+        parser.error("--show paired needs --lists, with the traces of a workload of FOLDER")
     options.lists = dict(text.split("=", 1) for text in options.lists)
     shown = EXPERIMENTS[options.show]
     table = print_table(

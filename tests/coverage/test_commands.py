@@ -1,17 +1,28 @@
 """The commands behind the pages of evidence run: one seeded cell of each."""
 
 import io
+import re
 import runpy
+import shlex
 from contextlib import redirect_stdout
 
 import methods
 import pytest
 from compiled import ROOT
+from embedded_host import run_host
 from populations import SHARED_DATA
 from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.randomness import generator
+
+PAGE = (ROOT / "docs" / "evidence" / "coverage.md").read_text().replace("\\\n", " ")
+TESTED_BELOW = ("attack.py", "heavy.py", "methods.py")  # with their numbers
+COMMANDS = [
+    words
+    for command in dict.fromkeys(re.findall(r"python lab/coverage/([^`\n]+)", PAGE))
+    if (words := shlex.split(command, comments=True))[0] not in TESTED_BELOW
+]
 
 
 def printed(script: str, *arguments: str) -> list[str]:
@@ -79,14 +90,38 @@ def test_the_error_of_gcl_is_split_into_clusters_and_first_launches(tmp_path):
     assert all(abs(float(error.removesuffix(" %"))) < 10.0 for error in (mixed, cold))
 
 
-def test_results_and_predictions_of_recorded_runs_are_a_population(tmp_path):
-    path = str(synthesised(tmp_path / "traces", "iterative-solver", 200, rows=[256, 512]))
-    kp.simulate(path, tmp_path / "solver-simulator.kpjournal", "rtx", "all")
-    kp.simulate(path, tmp_path / "solver-predictions.kpjournal", "rtx", "kernelpoint")
-    options = ("--truth", "simulator", "--model", "predictions", "--seeds", "3", "--budgets", "0.05")
-    *_, row = printed("lab/coverage/measure.py", str(tmp_path), *options)
-    cells = [cell.strip() for cell in row.split("|")]
-    assert cells[1:4] == ["solver", "5 %", "1.000"] and float(cells[4][:-1]) > 2.0
+@pytest.fixture(scope="module")
+def full_runs(tmp_path_factory):
+    """A folder with full runs of one list, and with a sampled run whose predictions are read."""
+    folder = tmp_path_factory.mktemp("runs")
+    path = synthesised(folder / "traces", "iterative-solver", 200, rows=[256, 512])
+    for gpu, names in {"v100": ("v100", "accelsim"), "rtx": ("rtx",)}.items():
+        for name in names:
+            run_host(path, folder, None, "-config", gpu, "-results", f"solver-{name}.csv", check=True)
+    kp.simulate(str(path), folder / "solver-simulator.kpjournal", "rtx", "all")
+    kp.simulate(str(path), folder / "solver-predictions.kpjournal", "rtx", "kernelpoint")
+    return folder
+
+
+def test_the_page_has_commands():
+    assert len(COMMANDS) > 15 and {"limits.py", "measure.py", "paired_designs.py"} == {script for script, *_ in COMMANDS}
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_each_command_of_the_page_prints_a_table(words, full_runs):
+    """With one seed, on a small list or a made-up population."""
+    places = {"FOLDER": str(full_runs), "NAME=LIST": f"solver={full_runs / 'traces' / 'kernelslist.g'}"}
+    script, *options = (places.get(word, word) for word in words)
+    options += ["--seeds", "1"] if script == "paired_designs.py" else ["--seeds", "1", "--budgets", "0.05"]
+    if script == "measure.py" and "FOLDER" not in words:
+        options += ["--populations", "drift:periodic"]
+    lines = [line for line in printed(f"lab/coverage/{script}", *options) if line.startswith("| ")]
+    heading, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+    rows = [row for row in rows if len(row) == len(heading)]  # a summary of several populations follows
+    assert rows and all(cell and cell != "nan" for row in rows for cell in row)
+    if "held" in heading:
+        held = [float(row[heading.index("held")]) for row in rows]
+        assert sum(held) > 0.8 * len(held)
 
 
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
