@@ -66,7 +66,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget, Look
 from kernelpoint.estimation.bounds import joint_error_probability
 from kernelpoint.estimation.inference import ratio
-from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.estimators import StrataSample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.registry import load_policy
@@ -272,7 +272,7 @@ def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> S
     drawn = np.intersect1d(a.engine.drawn(), b.engine.drawn())
     inside, exact = drawn[made.strata[drawn] >= 0], drawn[made.strata[drawn] < 0]
     totals = np.bincount(made.strata + 1, made.x, len(made.first_sizes) + 1)[1:]
-    sample = Sample(made.strata[inside], made.sizes, made.clusters, made.x[inside], totals)
+    sample = StrataSample(made.strata[inside], made.sizes, made.clusters, made.x[inside], totals)
     kinds = tuple(run.engine.sampling.pass_state()["kinds"] for run in (a, b))
     alpha = joint_error_probability(("sequential", "sequential"), 0.05, kinds)
     values = np.column_stack([people.y, second])

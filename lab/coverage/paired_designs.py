@@ -18,7 +18,7 @@ import numpy as np
 from runs import Numbers, median_percent, print_table, share
 
 from kernelpoint.estimation.inference import ratio
-from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.estimators import StrataSample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 
 STRATA, UNITS = 40, 60
@@ -64,7 +64,7 @@ def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alp
     """
     random = np.random.default_rng(seed)
     drawn = np.argsort(random.random((STRATA, UNITS)), axis=1)[:, :draws]
-    sample = Sample(np.repeat(np.arange(STRATA), draws), np.full(STRATA, UNITS), clusters)
+    sample = StrataSample(np.repeat(np.arange(STRATA), draws), np.full(STRATA, UNITS), clusters)
     both = np.take_along_axis(values, drawn[:, :, None], 1).reshape(-1, 2)
     estimate = ratio("", PAIR[::-1], errors_of_change(sample, both, np.zeros((0, 2)), "mean", alpha), 1.0 - alpha)
     truth = values[:, :, 1].sum() / values[:, :, 0].sum()

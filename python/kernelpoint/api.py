@@ -38,7 +38,7 @@ from kernelpoint.workload.host_info import HostInfo
 if TYPE_CHECKING:
     import altair as alt
 
-    from kernelpoint.evaluation.evaluate import Row
+    from kernelpoint.evaluation.evaluate import MethodResult
     from kernelpoint.paired import Comparison
 
 MOST_SEEDS = 1_000_000
@@ -287,7 +287,7 @@ def compare(
     seeds: int = 10,
     confidence: float = 0.95,
     log: Log = silent,
-) -> list[Row]:
+) -> list[MethodResult]:
     """Compare sampling methods on a workload whose full run is known. Returns one row for each method, error budget and seed.
 
     Args:

@@ -10,7 +10,7 @@ from compiled import built_once
 from miniatures import LAYOUTS, accelsim_checkout
 from trace_writer import cta, small_trace
 
-from kernelpoint.patching import Tree, load_description
+from kernelpoint.patching import SourceTree, load_description
 
 GRID = {0: 4, 1: 40, 2: 4, 3: 300, 4: 4, 5: 8}  # CTAs of each launch
 
@@ -103,7 +103,7 @@ class Simulator:
 def simulator(request, tmp_path_factory, scripted_plugin) -> Simulator:
     """The miniature simulator in each layout, patched and built; the first one under ASan and UBSan."""
     checkout = accelsim_checkout(tmp_path_factory.mktemp(request.param), request.param)
-    Tree(checkout, load_description("accelsim")).apply()
+    SourceTree(checkout, load_description("accelsim")).apply()
     return Simulator(build(checkout, SANITISED if request.param == LAYOUTS[0] else FLAGS), scripted_plugin)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from trace_writer import numbered
 
-from kernelpoint.patching import Tree, load_description
+from kernelpoint.patching import SourceTree, load_description
 
 PROGRAM = os.environ.get("KERNELPOINT_ACCELSIM")
 UNPATCHED = os.environ.get("KERNELPOINT_ACCELSIM_UNPATCHED")
@@ -122,7 +122,7 @@ def script(workload, text):
 
 
 def test_the_tree_carries_the_present_patch():
-    state = Tree(tree_of(PROGRAM).parent, load_description("accelsim")).state()
+    state = SourceTree(tree_of(PROGRAM).parent, load_description("accelsim")).state()
     assert state.value == "patched"
 
 

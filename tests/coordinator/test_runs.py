@@ -14,7 +14,7 @@ import pytest
 from coordinated import BUDGET, Bench
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
+from kernelpoint.coordinator.simulator import SimulatorEnded, SimulatorProcess
 from kernelpoint.coordinator.task import Work, end_simulators, folder_of, read_all, simulate
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import ResumeRecord, load_run, read_records
@@ -145,7 +145,7 @@ def is_alive(pid: int) -> bool:
 def test_a_stopped_simulator_is_told_and_goes_on(bench, monkeypatch):
     monkeypatch.setattr("kernelpoint.coordinator.simulator.SECONDS_SILENT", 0.4)
     said: list[str] = []
-    simulator = Simulator(bench.sampled(), str(bench.folder), say=said.append)
+    simulator = SimulatorProcess(bench.sampled(), str(bench.folder), say=said.append)
     try:
         os.kill(simulator.hello.pid, signal.SIGSTOP)
         threading.Timer(2.0, os.kill, (simulator.hello.pid, signal.SIGCONT)).start()
@@ -160,8 +160,8 @@ def test_a_stopped_simulator_is_told_and_goes_on(bench, monkeypatch):
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_simulator_ends_with_a_coordinator_that_is_killed_even_if_it_is_stopped(bench, stopped):
     code = (
-        "import sys, time; from kernelpoint.coordinator.simulator import Simulator\n"
-        "print(Simulator(sys.argv[1:], '.').hello.pid, flush=True); time.sleep(600)"
+        "import sys, time; from kernelpoint.coordinator.simulator import SimulatorProcess\n"
+        "print(SimulatorProcess(sys.argv[1:], '.').hello.pid, flush=True); time.sleep(600)"
     )
     coordinator = subprocess.Popen(
         [sys.executable, "-c", code, *bench.sampled()], stdout=subprocess.PIPE, text=True, cwd=bench.folder
@@ -231,7 +231,7 @@ def test_a_simulator_that_is_killed_while_it_introduces_itself_is_started_again(
 @pytest.fixture(scope="module")
 def hello(bench_of_all):
     """The description that the simulator gives of itself."""
-    simulator = Simulator(bench_of_all.sampled(), str(bench_of_all.folder))
+    simulator = SimulatorProcess(bench_of_all.sampled(), str(bench_of_all.folder))
     simulator.end()
     return simulator.hello
 
@@ -291,7 +291,7 @@ def test_a_worker_keeps_its_simulator_and_the_outcomes_of_every_chain(bench, wor
 
 
 def test_a_simulator_ends_with_its_coordinator_in_the_middle_of_a_launch(bench):
-    simulator = Simulator(bench.sampled(), str(bench.folder))
+    simulator = SimulatorProcess(bench.sampled(), str(bench.folder))
     os.close(simulator._to)
     simulator._process.wait(60)
     with pytest.raises(SimulatorEnded):

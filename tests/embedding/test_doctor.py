@@ -56,9 +56,9 @@ def test_a_missing_package_is_a_problem():
 def test_a_static_python_is_recognised_and_explained(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "EMBEDDING", tmp_path / "none.so")
     monkeypatch.setattr(doctor.sysconfig, "get_config_var", {"Py_ENABLE_SHARED": 0}.get)
-    findings = {finding.name: finding for finding in doctor.findings()}
-    assert "built without a shared libpython" in findings["embedding"].problem
-    assert "opening" not in findings
+    lines = {line.name: line for line in doctor.lines()}
+    assert "built without a shared libpython" in lines["embedding"].problem
+    assert "opening" not in lines
 
 
 def test_a_plugin_that_ends_its_process_is_a_problem(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.numbering import in_order, number_labels, rank_in
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.allocation import neyman, sampling_factors
-from kernelpoint.estimation.strata.estimators import Sample, mean_total, ratio_total, regression_total
+from kernelpoint.estimation.strata.estimators import StrataSample, mean_total, ratio_total, regression_total
 from kernelpoint.estimation.strata.variance import pooled_spread
 from kernelpoint.randomness import generator
 
@@ -28,8 +28,8 @@ def all_samples(sizes: tuple[int, int]) -> list[np.ndarray]:
     return [np.array([*a, *b]) for a, b in product(first, second)]
 
 
-def sample_of(units: np.ndarray) -> Sample:
-    return Sample(STRATA[units], N, np.zeros(2, np.int64), X[units], np.bincount(STRATA, weights=X))
+def sample_of(units: np.ndarray) -> StrataSample:
+    return StrataSample(STRATA[units], N, np.zeros(2, np.int64), X[units], np.bincount(STRATA, weights=X))
 
 
 @pytest.mark.parametrize("estimator", [mean_total, regression_total])
@@ -53,7 +53,7 @@ def test_lines_reduce_the_error_where_cycles_are_latency_plus_work():
     errors = []
     for _ in range(50):
         units = random.choice(600, 40, replace=False)
-        sample = Sample(np.zeros(40, np.int64), np.array([600]), np.zeros(1, np.int64), x[units], np.array([x.sum()]))
+        sample = StrataSample(np.zeros(40, np.int64), np.array([600]), np.zeros(1, np.int64), x[units], np.array([x.sum()]))
         errors.append([f(y[units], sample).totals.sum() - y.sum() for f in (mean_total, regression_total)])
     mean, line = np.sqrt(np.mean(np.square(errors), axis=0))
     assert line < 0.1 * mean

@@ -9,7 +9,7 @@ import pytest
 
 from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.strata.allocation import sampling_factors
-from kernelpoint.estimation.strata.estimators import Sample, mean_total
+from kernelpoint.estimation.strata.estimators import StrataSample, mean_total
 
 Y = np.array([12.0, 15, 11, 14, 40, 44, 39, 101, 95, 108, 99, 104])
 X = np.array([6.0, 7, 5, 7, 21, 22, 20, 50, 48, 55, 49, 51])
@@ -21,7 +21,7 @@ TOTAL_X = 1686.2 / RATIO
 
 def total_and_error(values: np.ndarray) -> tuple[float, float]:
     """Expansion estimator of a total and its standard error (Cochran 1977, theorems 5.3 and 5.5)."""
-    total = float(mean_total(values, Sample(STRATA, N, np.zeros(3, np.int64))).totals.sum())
+    total = float(mean_total(values, StrataSample(STRATA, N, np.zeros(3, np.int64))).totals.sum())
     return total, float(np.sqrt(sampling_factors(N, n) @ Moments.of(STRATA, values, 3).variance))
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.evaluate import MethodResult
 from kernelpoint.evaluation.page import mark_of, overall, per_workload
 
-GOOD = Row(
+GOOD = MethodResult(
     "w",
     "p",
     0.05,
@@ -53,7 +53,7 @@ def test_runs_that_state_no_bound_do_not_count_as_held():
 
 
 def test_refused_workloads_keep_their_reason_and_count_nowhere():
-    refused = Row("v", "p", 0.05, 0.95, 0, launches=50, reason="no traces")
+    refused = MethodResult("v", "p", 0.05, 0.95, 0, launches=50, reason="no traces")
     lines = per_workload([GOOD, refused])
     assert [line.runs for line in lines] == [1, 0] and lines[1].reasons == ("no traces",)
     line = overall(lines)[0]

@@ -16,7 +16,7 @@ from compiled import built_once
 from miniatures import macsim_checkout
 
 from kernelpoint import _native
-from kernelpoint.patching import Tree, load_description
+from kernelpoint.patching import SourceTree, load_description
 from kernelpoint.simulators.macsim.cores import replayed_bytes
 from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
@@ -150,7 +150,7 @@ class Simulator:
 def simulator(tmp_path_factory, scripted_plugin) -> Simulator:
     """The miniature simulator, patched and built under ASan and UBSan."""
     checkout = macsim_checkout(tmp_path_factory.mktemp("patched") / "checkout")
-    Tree(checkout, load_description("macsim")).apply()
+    SourceTree(checkout, load_description("macsim")).apply()
     return Simulator(build(checkout), scripted_plugin)
 
 

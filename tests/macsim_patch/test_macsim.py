@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from kernelpoint.journal import load_run
-from kernelpoint.patching import Tree, load_description
+from kernelpoint.patching import SourceTree, load_description
 
 PROGRAM = os.environ.get("KERNELPOINT_MACSIM")
 UNPATCHED = os.environ.get("KERNELPOINT_MACSIM_UNPATCHED")
@@ -116,7 +116,7 @@ def sampled(tmp_path, text, lists, scripted_plugin, *options):
 
 
 def test_the_tree_carries_the_present_patch():
-    assert Tree(Path(PROGRAM).absolute().parents[1], load_description("macsim")).state().value == "patched"
+    assert SourceTree(Path(PROGRAM).absolute().parents[1], load_description("macsim")).state().value == "patched"
 
 
 @pytest.mark.skipif(not UNPATCHED, reason="KERNELPOINT_MACSIM_UNPATCHED names no unpatched macsim")

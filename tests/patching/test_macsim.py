@@ -11,7 +11,7 @@ import pytest
 from miniatures import accelsim_checkout, contents, macsim_checkout, rewrite
 
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import State, Tree, load_description
+from kernelpoint.patching import SourceTree, State, load_description
 from kernelpoint.patching.own_files import has_lines
 
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""
@@ -25,7 +25,7 @@ def checkout(tmp_path):
 
 
 def tree_of(root):
-    return Tree(root, load_description("macsim"))
+    return SourceTree(root, load_description("macsim"))
 
 
 def added(path):
@@ -123,6 +123,6 @@ def test_a_missing_place_is_refused_and_changes_nothing(checkout, name, reason):
 
 def test_a_tree_of_the_other_simulator_is_refused(checkout):
     with pytest.raises(PatchError, match=r"no source tree of Accel-Sim"):
-        Tree(checkout, load_description("accelsim"))
+        SourceTree(checkout, load_description("accelsim"))
     with pytest.raises(PatchError, match=r"no source tree of MacSim"):
         tree_of(accelsim_checkout(checkout.parent / "accelsim"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from miniatures import LAYOUTS, accelsim_checkout, contents, macsim_checkout, rewrite
 
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import State, Tree, load_description, patchable
+from kernelpoint.patching import SourceTree, State, load_description, patchable
 from kernelpoint.patching.own_files import add_lines, has_lines, strip_lines
 
 PATCH = Path(__file__).parents[2] / "accelsim_patch" / "patch.yaml"
@@ -40,7 +40,7 @@ def either(request, tmp_path):
 
 
 def tree_of(root):
-    return Tree(root, load_description("macsim" if (root / "def").exists() else "accelsim"))
+    return SourceTree(root, load_description("macsim" if (root / "def").exists() else "accelsim"))
 
 
 def driver(root):
@@ -55,14 +55,14 @@ def added(root):
 def test_applying_adds_lines_and_files_and_changes_no_line_that_was_there(either):
     before = contents(either)
     assert tree_of(either).state() is State.PRISTINE
-    plan = tree_of(either).apply()
+    additions = tree_of(either).apply()
     after = contents(either)
     assert tree_of(either).state() is State.PATCHED
     for name, text in before.items():
         kept = [line for line in after[name].split(b"\n") if b"[kernelpoint patch]" not in line]
         assert b"\n".join(kept) == text
-    assert set(after) - set(before) == {name for name in plan.files if "kernelpoint" in name}
-    assert "abi.h" in {Path(name).name for name in plan.files}
+    assert set(after) - set(before) == {name for name in additions.files if "kernelpoint" in name}
+    assert "abi.h" in {Path(name).name for name in additions.files}
 
 
 def test_applying_twice_is_applying_once(either):

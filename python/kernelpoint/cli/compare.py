@@ -12,7 +12,7 @@ import typer
 
 from kernelpoint.cli.console import log, say, show
 from kernelpoint.errors import ConfigError
-from kernelpoint.evaluation.evaluate import ResultsFile, Row, cells
+from kernelpoint.evaluation.evaluate import MethodResult, ResultsFile, cells
 from kernelpoint.evaluation.evaluate import compare as compare_workload
 from kernelpoint.evaluation.page import LEGEND, overall, per_workload, scatter_of, tables, write_files
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
@@ -100,7 +100,7 @@ def compare(
             raise ConfigError(f"--workload: two workloads have the name {loaded.name!r}; give each another one with name=NAME")
         workloads.append(loaded)
     progress, total = WorkProgress("comparing", "runs", log), len(wanted) * len(workloads)
-    results, rows = ResultsFile(output / "rows.jsonl" if output else None), list[Row]()
+    results, rows = ResultsFile(output / "rows.jsonl" if output else None), list[MethodResult]()
     for loaded in workloads:
         for row in compare_workload(loaded, wanted, results, log):
             rows.append(row)
@@ -126,7 +126,7 @@ def _numbers(text: str) -> list[float]:
     return list(dict.fromkeys(values))
 
 
-def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
+def _show(rows: Sequence[MethodResult], workloads: Sequence[Workload]) -> None:
     lines = per_workload(rows)
     first_table, *others = tables(workloads, lines, overall(lines))
     for table in (*others, first_table) if len(workloads) > 1 else (first_table,):

@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 120
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorLine:
     """One line of the output of `kernelpoint doctor`. `problem` has the fault and its remedy; empty if there is none."""
 
     name: str
@@ -67,22 +67,22 @@ def doctor(
         say(_written_schema())
         return
     problems = []
-    for finding in findings():
-        say(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}")
-        problems += [finding.problem] if finding.problem else []
+    for line in lines():
+        say(f"{line.name:16} {line.value}{'   PROBLEM' if line.problem else ''}")
+        problems += [line.problem] if line.problem else []
     if problems:
         raise SetupError("\n  ".join(["simulators cannot load KernelPoint here:", *problems]))
     say("Simulators can load KernelPoint here.")
 
 
-def findings() -> Iterator[Finding]:
+def lines() -> Iterator[DoctorLine]:
     """Iterator over checks of the installation. Loading the plugin is the slowest check and comes last."""
-    yield Finding("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
-    yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
+    yield DoctorLine("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
+    yield DoctorLine("python", f"{sys.version.split()[0]} in {sys.executable}")
     yield from map(_distribution, (*DISTRIBUTIONS, *OPTIONAL))
     for variable in ("KERNELPOINT_PLUGIN", "KERNELPOINT_PYTHON"):
         if value := os.environ.get(variable):
-            yield Finding(variable, value)
+            yield DoctorLine(variable, value)
     plugin = _file("plugin", PLUGIN, BUILD)
     embedding = _file("embedding", EMBEDDING, why_no_embedding(sysconfig.get_config_var("Py_ENABLE_SHARED")))
     yield plugin
@@ -112,7 +112,7 @@ def why_no_embedding(shared: int | None) -> str:
 
 def _written_schema() -> Path:
     """The JSON schema of the installed version, in the cache folder."""
-    # here, because what these import may be missing, which is for `findings` to say
+    # here, because what these import may be missing, which is for `lines` to say
     from kernelpoint.config.reference import json_schema
     from kernelpoint.files import replacing
     from kernelpoint.traces.cache import cache_folder
@@ -124,25 +124,25 @@ def _written_schema() -> Path:
     return path
 
 
-def _distribution(name: str) -> Finding:
+def _distribution(name: str) -> DoctorLine:
     """An installed package, or a missing one with what brings it."""
     try:
-        return Finding(name, importlib.metadata.version(name))
+        return DoctorLine(name, importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
         if name in OPTIONAL:
             brought = f"pip install '.[{extra_of(name)}]' in KernelPoint's folder brings it"
-            return Finding(name, f"not installed; running does not need it; {brought}")
-        return Finding(name, "missing", f"{name} is not installed: pip install {name}")
+            return DoctorLine(name, f"not installed; running does not need it; {brought}")
+        return DoctorLine(name, "missing", f"{name} is not installed: pip install {name}")
 
 
-def _file(name: str, path: Path, remedy: str) -> Finding:
-    return Finding(name, str(path), "" if path.is_file() else f"{path} is missing: {remedy}")
+def _file(name: str, path: Path, remedy: str) -> DoctorLine:
+    return DoctorLine(name, str(path), "" if path.is_file() else f"{path} is missing: {remedy}")
 
 
-def _opening() -> Finding:
+def _opening() -> DoctorLine:
     """Open the plugin in a process that is no Python, as a simulator would."""
     if not PROBE.is_file():
-        return Finding("opening", "not tried", f"{PROBE} is missing: build it with `make build`")
+        return DoctorLine("opening", "not tried", f"{PROBE} is missing: build it with `make build`")
     with tempfile.TemporaryDirectory(prefix="kernelpoint-doctor-") as folder:
         config = Path(folder) / "probe.yaml"
         config.write_text(f"version: 1\npolicy: all\njournal: {folder}/probe.kpjournal\n")
@@ -156,8 +156,8 @@ def _opening() -> Finding:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Finding("opening", "no answer", f"the plugin did not open within {PATIENCE_SECONDS} seconds")
+            return DoctorLine("opening", "no answer", f"the plugin did not open within {PATIENCE_SECONDS} seconds")
     if done.returncode == 0:
-        return Finding("opening", f"works, with {done.stdout.strip().splitlines()[-1]}")
+        return DoctorLine("opening", f"works, with {done.stdout.strip().splitlines()[-1]}")
     reason = done.stderr.strip() or f"the process ended with code {done.returncode}"
-    return Finding("opening", "failed", f"the plugin does not open: {reason}")
+    return DoctorLine("opening", "failed", f"the plugin does not open: {reason}")

@@ -9,7 +9,7 @@ import typer
 
 from kernelpoint.cli.console import say
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import Description, Plan, State, Tree, load_description, patchable
+from kernelpoint.patching import Additions, Description, SourceTree, State, load_description, patchable
 
 PATCHED, CAN_BE_PATCHED, CANNOT = range(3)
 
@@ -36,15 +36,15 @@ def patch(
     description = load_description(simulator)
     if check:
         raise typer.Exit(_check(checkout, description, launcher))
-    tree = Tree(checkout, description, launcher)
+    tree = SourceTree(checkout, description, launcher)
     if revert:
         changed = tree.revert()
         say(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"))
     elif tree.state() is State.PATCHED:
         say(f"{checkout}: is patched already; nothing was changed")
     else:
-        plan = tree.plan() if dry_run else tree.apply()
-        _show(plan)
+        additions = tree.additions() if dry_run else tree.apply()
+        _show(additions)
         done = "would be patched (dry run)" if dry_run else f"patched; build {tree.description.title} as usual"
         say(f"{checkout}: {done}")
 
@@ -52,23 +52,24 @@ def patch(
 def _check(checkout: Path, description: Description, launcher: bool) -> int:
     """Print the patch state of a tree; returns the exit code."""
     try:
-        tree = Tree(checkout, description, launcher)
-        state, plan = tree.state(), tree.plan()
+        tree = SourceTree(checkout, description, launcher)
+        state, additions = tree.state(), tree.additions()
     except PatchError as error:
         say(f"{checkout}: cannot be patched: {error}")
         return CANNOT
     say(f"{tree.root}: {state.value}")
     if state is State.PRISTINE:
-        edited = {edit.file for edit in plan.edits}
-        added = sum(edit.text.count("\n") or 1 for edit in plan.edits)
-        say(f"would add {added} lines to {len(edited)} files, and {len(set(plan.files) - edited)} files; --dry-run shows them")
+        edited = {edit.file for edit in additions.edits}
+        added = sum(edit.text.count("\n") or 1 for edit in additions.edits)
+        files = len(set(additions.files) - edited)
+        say(f"would add {added} lines to {len(edited)} files, and {files} files; --dry-run shows them")
     return PATCHED if state is State.PATCHED else CAN_BE_PATCHED
 
 
-def _show(plan: Plan) -> None:
-    for edit in sorted(plan.edits, key=lambda edit: (edit.file, edit.line)):
+def _show(additions: Additions) -> None:
+    for edit in sorted(additions.edits, key=lambda edit: (edit.file, edit.line)):
         say(f"{edit.file}:{edit.line + 1}: {edit.name}\n  + {edit.text.strip()}")
-    edited = {edit.file for edit in plan.edits}
-    for name in plan.files:
+    edited = {edit.file for edit in additions.edits}
+    for name in additions.files:
         if name not in edited:
             say(f"{name}: new file")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.simulations import Simulations
-from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
+from kernelpoint.coordinator.simulator import SimulatorEnded, SimulatorProcess
 from kernelpoint.coordinator.task import COMPARED, Work, prepare_folder, read_all, remove_folder
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.progress import Log
@@ -200,7 +200,7 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
     """
     for attempts_left in reversed(range(START_ATTEMPTS)):
         try:
-            simulator = Simulator(command, os.getcwd())
+            simulator = SimulatorProcess(command, os.getcwd())
             break
         except SimulatorEnded as error:
             if not (error.was_killed and attempts_left):

@@ -70,7 +70,7 @@ class SimulatorEnded(Exception):
         return self.status in KILLED
 
 
-class Simulator:
+class SimulatorProcess:
     """Simulator process that is started and waits for launches to simulate.
 
     Args:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint import __version__
-from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
+from kernelpoint.coordinator.simulator import SimulatorEnded, SimulatorProcess
 from kernelpoint.errors import JournalError
 from kernelpoint.files import open_regular, open_to_append
 from kernelpoint.journal import Outcome
@@ -107,10 +107,10 @@ def end_simulators() -> None:
             _KEPT.popitem()[1][1].end()
 
 
-_KEPT: dict[int, tuple[str, Simulator]] = {}  # by thread: the run, and the simulator that works for it
+_KEPT: dict[int, tuple[str, SimulatorProcess]] = {}  # by thread: the run, and the simulator that works for it
 
 
-def _simulator(work: Work, report: Report) -> Simulator:
+def _simulator(work: Work, report: Report) -> SimulatorProcess:
     """The warm simulator of this thread, or a fresh one: the coordinator's own to the hash of its configuration. One of another
     run is ended.
     """
@@ -123,7 +123,7 @@ def _simulator(work: Work, report: Report) -> Simulator:
     if work.kernelpoint != __version__:
         raise Refused(f"this worker has KernelPoint {__version__}; install {work.kernelpoint}, with which the run began")
     try:
-        simulator = Simulator(work.command, work.folder, say=_say_to_coordinator)
+        simulator = SimulatorProcess(work.command, work.folder, say=_say_to_coordinator)
     except OSError as error:
         raise Refused(f"cannot start the simulator {work.command[0]} in {work.folder}: {error.strerror}") from None
     except SimulatorEnded as error:

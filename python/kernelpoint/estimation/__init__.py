@@ -1,4 +1,4 @@
-"""Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
+"""Survey sampling of any units: strata and cells, allocation, totals and bounds. README.md has symbols and constants."""
 
 from kernelpoint.estimate import Estimate as Estimate
 from kernelpoint.estimate import PartTotals as PartTotals

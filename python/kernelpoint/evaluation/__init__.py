@@ -1,1 +1,1 @@
-"""Every sampling method on the same workloads and budgets, judged against the full run. See `kernelpoint compare`."""
+"""`kernelpoint compare`: every sampling method on the same workloads and budgets, judged against the full run."""

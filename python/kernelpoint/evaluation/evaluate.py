@@ -61,7 +61,7 @@ def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settin
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodResult:
     """Result of one test in a comparison of sampling methods. `reason` is set if the policy refused the workload.
 
     Attributes:
@@ -175,7 +175,7 @@ class Inputs:
         return (None if traces and in_place_of_traces and not counted else profile), False
 
 
-def evaluate(inputs: Inputs, cell: Cell) -> Row:
+def evaluate(inputs: Inputs, cell: Cell) -> MethodResult:
     """Run one test: plan a run, replace the simulator by the known results, and compare the estimate with the true total.
 
     If the workload has traces, the run also draws the launches that measure the error of restored caches. Looked-up results
@@ -183,7 +183,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     the row has the reason.
     """
     workload = inputs.workload
-    row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
+    row = MethodResult(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
     try:
         policy = load_policy(cell.policy)
         settings = {"bound": cell.bound} if cell.bound is not None else {}
@@ -278,7 +278,7 @@ class ResultsFile:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, MethodResult] = {}
         if path is None or not path.exists():
             return
         data = read_regular(path, MOST_BYTES)
@@ -286,7 +286,7 @@ class ResultsFile:
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 record = json.loads(line)
-                self._rows[record["key"]] = Row(**record["row"])
+                self._rows[record["key"]] = MethodResult(**record["row"])
             except (ValueError, KeyError, TypeError):
                 raise ConfigError(
                     f"{path}:{number}: this line is no result of a comparison that `kernelpoint compare` wrote; name another "
@@ -295,24 +295,24 @@ class ResultsFile:
         if len(whole) != len(data):
             write_output(path, whole)
 
-    def find(self, key: str) -> Row | None:
+    def find(self, key: str) -> MethodResult | None:
         """Stored result with this key; None if there is none."""
         return self._rows.get(key)
 
-    def keep(self, key: str, row: Row) -> None:
+    def keep(self, key: str, row: MethodResult) -> None:
         """Store a result. A workload that a policy refused is not stored, because the missing input may be given later."""
         if self._path is None or row.reason:
             return
         append_output(self._path, json.dumps({"key": key, "row": asdict(row)}) + "\n")
 
 
-def compare(workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log) -> Iterator[Row]:
+def compare(workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log) -> Iterator[MethodResult]:
     """Run the tests of one workload, and return each result when it is available. Results in the file are not computed again.
 
     A policy that refuses the workload is tried with one seed only.
     """
     inputs = Inputs(workload, log)
-    refused: dict[tuple[str, float], Row] = {}
+    refused: dict[tuple[str, float], MethodResult] = {}
     base = f"{code_version()}:{workload.key()}"
     versions = {policy: _version(policy) for policy in {cell.policy for cell in wanted}}
     for cell in wanted:

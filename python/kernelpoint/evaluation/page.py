@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.evaluate import MethodResult
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import write_output
 from kernelpoint.pages.numbers import error, factor, finite, is_finite, json_text, percent, share
@@ -73,15 +73,15 @@ def _mean(values: Iterable[float | None]) -> float:
     return float(np.mean(stated)) if stated else NAN
 
 
-def per_workload(rows: Iterable[Row]) -> list[Line]:
+def per_workload(rows: Iterable[MethodResult]) -> list[Line]:
     """Summaries of the results of each workload, policy and error budget, in the order of their first appearance."""
-    groups: dict[tuple[str, str, float], list[Row]] = {}
+    groups: dict[tuple[str, str, float], list[MethodResult]] = {}
     for row in rows:
         groups.setdefault((row.workload, row.policy, row.relative_error), []).append(row)
     return [_of_seeds(*key, group) for key, group in groups.items()]
 
 
-def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Line:
+def _of_seeds(workload: str, policy: str, budget: float, rows: list[MethodResult]) -> Line:
     good = [row for row in rows if not row.reason]
     reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
     if not good:
@@ -242,7 +242,7 @@ SHAPES = ["circle", "square", "cross", "diamond", *TRIANGLES, STAR]
 LEAST_ERROR = 1e-5  # drawn for anything smaller: the axis is logarithmic
 
 
-def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
+def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[MethodResult]) -> list[Path]:
     """Write a comparison of sampling methods into a folder: comparison.csv (all results), comparison.json (results and
     summaries), comparison.html and comparison.md. Returns the files.
     """
@@ -250,7 +250,7 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
     total = overall(lines)
     paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html", "md")]
     records = [finite(asdict(row)) for row in rows]
-    write_table(paths[0], list(Row.__dataclass_fields__), (list(record.values()) for record in records))
+    write_table(paths[0], list(MethodResult.__dataclass_fields__), (list(record.values()) for record in records))
     content = {
         "workloads": [
             {"name": w.name, "launches": w.size, "counter": w.counter, "total": w.total, "notes": list(w.notes)}

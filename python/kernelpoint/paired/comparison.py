@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError, JournalError, PlanError, damaged_jou
 from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Estimate, Method
 from kernelpoint.estimation.bounds import Kind, joint_error_probability
 from kernelpoint.estimation.inference import Errors, ratio
-from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.estimators import StrataSample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run
 from kernelpoint.journal.records import plain
@@ -300,7 +300,7 @@ def _cure(first: Run, second: Run) -> list[str]:
 # ---- the sample of a run ---------------------------------------------------------------------------------------------
 
 
-def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
+def sample_of(run: Run, units: np.ndarray) -> tuple[StrataSample, np.ndarray]:
     """Stratified sample of a finished run, restricted to some of its launches.
 
     Args:
@@ -338,7 +338,8 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
         raise damaged_journal(run.path, f"launch {min(missing)} has a result, but no record says that it was to be simulated")
     of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)
     by_chance = of_unit >= 0
-    sample = Sample(of_unit[by_chance], np.array(strata.units, np.int64), np.array(strata.clusters or [0] * count, np.int64))
+    sizes, clusters = (np.array(of, np.int64) for of in (strata.units, strata.clusters or [0] * count))
+    sample = StrataSample(of_unit[by_chance], sizes, clusters)
     if strata.covariate is not None:
         covariates = np.array([x[unit] for unit in units[by_chance].tolist()])
         sample = replace(sample, x=covariates, X=np.array(strata.covariate, dtype=float))

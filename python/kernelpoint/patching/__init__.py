@@ -9,7 +9,7 @@ contains no line of the simulator, and changes or removes none.
 from kernelpoint.patching.description import Description as Description
 from kernelpoint.patching.description import load_description as load_description
 from kernelpoint.patching.description import patchable as patchable
+from kernelpoint.patching.tree import Additions as Additions
 from kernelpoint.patching.tree import Edit as Edit
-from kernelpoint.patching.tree import Plan as Plan
+from kernelpoint.patching.tree import SourceTree as SourceTree
 from kernelpoint.patching.tree import State as State
-from kernelpoint.patching.tree import Tree as Tree

@@ -42,8 +42,8 @@ class State(Enum):
 class Edit:
     """Line that the patch adds before line `line` (0-based) of the unpatched file.
 
-    >>> plan = Plan([Edit("main.cc", 41, "the launch loop", "  if (!kernelpoint::wanted()) continue;")], files={})
-    >>> [f"{edit.file}:{edit.line + 1}" for edit in plan.edits]
+    >>> additions = Additions([Edit("main.cc", 41, "the launch loop", "  if (!kernelpoint::wanted()) continue;")], files={})
+    >>> [f"{edit.file}:{edit.line + 1}" for edit in additions.edits]
     ['main.cc:42']
     """
 
@@ -54,7 +54,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Additions:
     """Lines and files that the patch adds to a simulator's checkout.
 
     Attributes:
@@ -66,7 +66,7 @@ class Plan:
     files: Mapping[str, bytes]
 
 
-class Tree:
+class SourceTree:
     """Source tree of a simulator, which can be patched and restored.
 
     Args:
@@ -79,7 +79,7 @@ class Tree:
             message names checkouts near the folder.
 
     >>> from kernelpoint.patching import load_description
-    >>> Tree(Path("traces"), load_description("macsim"))  # doctest: +ELLIPSIS
+    >>> SourceTree(Path("traces"), load_description("macsim"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     kernelpoint.errors.PatchError: traces is no source tree of MacSim that this patch can change: it has no ...
@@ -96,7 +96,7 @@ class Tree:
                 f"{', '.join(missing)}; nearest: {self._nearest(missing)}"
             )
 
-    def plan(self) -> Plan:
+    def additions(self) -> Additions:
         """Compute the lines and files that the patch adds. The result is the same for a patched and an unpatched tree.
 
         Raises:
@@ -110,28 +110,28 @@ class Tree:
             comment = "//" if name.endswith((".cc", ".cpp", ".h")) else "#"
             added = [(edit.line, edit.text) for edit in edits if edit.file == name]
             files[name] = add_lines(texts[name], added, comment).encode("latin-1")
-        return Plan(edits, {**files, **self._own.contents()})
+        return Additions(edits, {**files, **self._own.contents()})
 
     def state(self) -> State:
         """State of the source tree: patched, not patched, or patched by another version of KernelPoint."""
         if not any(map(has_lines, self._sources().values())) and not self._own.laid_down():
             return State.PRISTINE
         try:
-            wanted = self.plan().files
+            wanted = self.additions().files
         except PatchError:
             return State.OUTDATED
         same = all(read_file(self.root / name) == content for name, content in wanted.items())
         return State.PATCHED if same else State.OUTDATED
 
-    def apply(self) -> Plan:
+    def apply(self) -> Additions:
         """Apply the patch; lines of an earlier version are replaced. If any part is refused, nothing is written."""
-        plan = self.plan()
-        stale = self._own.laid_down() - set(plan.files)
-        for name, content in sorted(plan.files.items(), key=lambda item: item[0] in self._texts()):
+        additions = self.additions()
+        stale = self._own.laid_down() - set(additions.files)
+        for name, content in sorted(additions.files.items(), key=lambda item: item[0] in self._texts()):
             write_file(self.root / name, content)  # our own files first: a source never includes what is not there yet
         for name in stale:
             (self.root / name).unlink(missing_ok=True)
-        return plan
+        return additions
 
     def revert(self) -> list[str]:
         """Remove the patch, so that every file has its original bytes. Returns the paths of the files restored or removed."""

@@ -98,7 +98,7 @@ def check_counters(launch: int, counters: dict[str, float], expected: Sequence[s
         raise HostError(f"counters of launch {launch}: got {values}; allowed: finite numbers from 0")
 
 
-class Calls:
+class OutcomeCalls:
     """Functions of the C interface (kernelpoint/abi.h) by which a simulator reports that a launch ended or failed."""
 
     def on_complete(

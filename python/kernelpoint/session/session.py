@@ -27,10 +27,10 @@ from kernelpoint.session.orders import (
     SIMULATE,
     SKIP,
     Answer,
-    Calls,
     OnlinePass,
     Order,
     Orders,
+    OutcomeCalls,
     Planned,
 )
 from kernelpoint.session.recorder import Recorder, describe
@@ -44,7 +44,7 @@ LEAST_SECONDS = 0.5  # of simulation; a rate measured on 0.2 s was 1.4 times too
 LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured times vary by as much
 
 
-class Session(Calls):
+class Session(OutcomeCalls):
     """Sampled run in the form in which the plugin calls it for a simulator. `next` and `finish` correspond to the C functions
     of kernelpoint/abi.h, `on_outcome` to `complete` and `abort`.
 

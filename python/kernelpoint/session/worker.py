@@ -39,9 +39,9 @@ from kernelpoint.session.orders import (
     SIMULATE,
     SKIP,
     Answer,
-    Calls,
     Chain,
     Order,
+    OutcomeCalls,
     not_in_flight,
 )
 from kernelpoint.session.setup import counts_latency
@@ -108,7 +108,7 @@ class _Answer:
 # ---- the session ------------------------------------------------------------------------------------------------------
 
 
-class WorkerSession(Calls):
+class WorkerSession(OutcomeCalls):
     """Session in a simulator that works for a coordinator. Methods correspond to the C functions of kernelpoint/abi.h.
 
     Args:

@@ -13,7 +13,7 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 
 @dataclass(frozen=True)
-class Sample:
+class StrataSample:
     """Sample of all strata at an interim analysis (end of a round of sampling), without launches that are always simulated.
 
     Attributes:
@@ -61,7 +61,7 @@ class Fit:
     slope: Floats
 
 
-def mean_total(y: Floats, sample: Sample) -> Fit:
+def mean_total(y: Floats, sample: StrataSample) -> Fit:
     """Estimate the total of each stratum as the number of launches times the mean of the draws (expansion estimator; Sarndal et
     al., eq. 3.7.7). Residuals are the values themselves.
 
@@ -69,14 +69,15 @@ def mean_total(y: Floats, sample: Sample) -> Fit:
         y: float64 [n], value of each draw.
         sample: the draws (sampled launches).
 
-    >>> mean_total(np.array([1.0, 3.0, 5.0]), Sample(np.array([0, 0, 1]), np.array([10, 4]), np.zeros(2, int))).totals.tolist()
+    >>> sample = StrataSample(np.array([0, 0, 1]), np.array([10, 4]), np.zeros(2, int))
+    >>> mean_total(np.array([1.0, 3.0, 5.0]), sample).totals.tolist()
     [20.0, 20.0]
     """
     mean = Moments.of(sample.strata, y, len(sample.N)).mean
     return Fit(sample.N * mean, y, mean, np.zeros(len(sample.N)))
 
 
-def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
+def leave_one_out_slopes(y: Floats, sample: StrataSample) -> Floats:
     """For each draw i, the slope b_(-i) of y on x over the other draws (sampled launches) of its cluster, shrunk towards 0,
     float64 [n].
 
@@ -110,7 +111,7 @@ def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
     return slope * shrink
 
 
-def regression_total(y: Floats, sample: Sample) -> Fit:
+def regression_total(y: Floats, sample: StrataSample) -> Fit:
     """Estimate the total of each stratum by the difference estimator with leave-one-out slopes. It is exactly unbiased,
     whatever the slopes are.
 
@@ -131,7 +132,7 @@ def regression_total(y: Floats, sample: Sample) -> Fit:
         y: float64 [n], value of each draw.
         sample: the draws.
 
-    >>> s = Sample(np.zeros(9, int), np.array([10]), np.zeros(1, int), np.arange(9.0), np.array([50.0]))
+    >>> s = StrataSample(np.zeros(9, int), np.array([10]), np.zeros(1, int), np.arange(9.0), np.array([50.0]))
     >>> round(float(regression_total(100.0 + 7.0 * s.x, s).totals[0]), 3)
     1350.0
     """
@@ -150,7 +151,7 @@ def regression_total(y: Floats, sample: Sample) -> Fit:
     return Fit(np.where(sample.n > 0, totals, 0.0), residuals, intercept, slope)
 
 
-def ratio_total(y: Floats, sample: Sample) -> Fit:
+def ratio_total(y: Floats, sample: StrataSample) -> Fit:
     """Estimate totals by the combined ratio estimator: X R, with one ratio R of y to the covariate x for all strata.
 
     Formula: R = (sum_h N_h ybar_h) / (sum_h N_h xbar_h), over strata h with N_h launches and the means ybar_h, xbar_h of their
@@ -176,7 +177,7 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
     return Fit(drawn_y + slope * rest + intercept * undrawn, y - R * sample.x, intercept, slope)
 
 
-def separate_ratio_total(y: Floats, sample: Sample) -> Fit:
+def separate_ratio_total(y: Floats, sample: StrataSample) -> Fit:
     """Estimate the total of each stratum by its own ratio, X_h ybar_h / xbar_h: total of the covariate times the ratio of the
     means of the sampled launches. It is the estimator of Sieve (ISPASS 2023), for launches that were chosen without chance.
     Where the covariate of all draws is 0, `mean_total` is used.

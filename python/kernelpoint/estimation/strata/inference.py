@@ -17,10 +17,10 @@ from kernelpoint.estimation.inference import Combination, Errors, TotalErrors
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.allocation import sampling_factors
-from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
+from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, StrataSample
 from kernelpoint.estimation.strata.variance import (
     SlowDraws,
-    Spread,
+    StrataVariances,
     alone,
     collapsed,
     pooled_spread,
@@ -57,7 +57,7 @@ class Inference:
     made_of: Mapping[str, tuple[str, ...]]
     counters: tuple[str, ...]
     looks: tuple[Kind, ...]
-    sample: Sample
+    sample: StrataSample
     values: Floats
     exact: Floats
     ranges: Mapping[str, Floats] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Inference:
         return [estimator(np.ascontiguousarray(column), self.sample) for column in self.values.T]
 
     @cached_property
-    def spreads(self) -> list[Spread]:
+    def spreads(self) -> list[StrataVariances]:
         """Variances of each counter's residuals inside strata, pooled over strata, in the order of `counters`."""
         return [self.spread([(1.0, name)]) for name in self.counters]
 
@@ -139,7 +139,7 @@ class Inference:
         share = PAIRED_SCALE_SHARE if self.paired and len(means) > 1 else 1.0
         return share * scales(np.asarray(sum(means)) / len(means), self.n)
 
-    def spread(self, combination: Combination) -> Spread:
+    def spread(self, combination: Combination) -> StrataVariances:
         """Variances of the residuals of a linear combination of counters inside strata, pooled over strata."""
         sample, scale, H = self.sample, self._scale(combination), len(self.sample.N)
         moments = (Moments.of_neighbours if sample.balanced else Moments.of)(sample.strata, self._residuals(combination), H)
@@ -179,8 +179,8 @@ class Inference:
         return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
 
     def outlier_allowances(self, index: int) -> Floats:
-        """float64 [H]: largest relative deviation that is assumed of one undrawn launch in each stratum: `Sample.allowance`,
-        or, if slow launches may occur, the excess of the slow sampled launches if that is larger.
+        """float64 [H]: largest relative deviation that is assumed of one undrawn launch in each stratum:
+        `StrataSample.allowance`, or, if slow launches may occur, the excess of the slow sampled launches if that is larger.
 
         Args:
             index: index of the counter in `counters`.
@@ -256,7 +256,7 @@ class Inference:
 
     # ---- targets ----------------------------------------------------------------------------------------------------
 
-    def target_spread(self) -> Spread:
+    def target_spread(self) -> StrataVariances:
         """Variances, inside strata, of the residuals of the budget's first target. For a range (part of the run), they are
         multiplied by the share of the stratum's launches in the range.
         """
@@ -312,7 +312,7 @@ PAIR = "first", "second"  # names of a counter in two runs
 
 
 def errors_of_change(
-    sample: Sample, values: Floats, exact: Floats, method: Method = "regression", alpha: float = 0.05
+    sample: StrataSample, values: Floats, exact: Floats, method: Method = "regression", alpha: float = 0.05
 ) -> Errors:
     """Make the function that estimates totals of one counter in two runs over the same launches, with errors, from the launches
     that both runs simulated. The counter is named "first" in one run and "second" in the other.
@@ -326,7 +326,7 @@ def errors_of_change(
 
     >>> from kernelpoint.estimation.inference import ratio
     >>> u = np.arange(100.0)
-    >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
+    >>> sample = StrataSample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
     >>> a = 50.0 + u[:10]
     >>> errors = errors_of_change(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
     >>> change = ratio("", PAIR[::-1], errors, 0.95)

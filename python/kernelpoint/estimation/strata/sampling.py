@@ -19,7 +19,7 @@ from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spread
 from kernelpoint.estimation.numbering import in_order, rank_in
 from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
-from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
+from kernelpoint.estimation.strata.estimators import ESTIMATORS, StrataSample
 from kernelpoint.estimation.strata.growth import next_sizes
 from kernelpoint.estimation.strata.inference import Inference
 from kernelpoint.estimation.unseen import OpenUnit, breaking
@@ -178,7 +178,7 @@ class StrataSampling(Sampling):
         design, with_result = self.design, self.results.rows >= 0
         units, certain = np.sort(self._prefixes(self.sizes)), self._certain[with_result[self._certain]]
         self._observed = units = units[with_result[units]]
-        sample = Sample(
+        sample = StrataSample(
             np.asarray(design.strata)[units],
             self._population,
             self.clusters,

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.allocation import sampling_factors
-from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.estimators import StrataSample
 
 
 @dataclass(frozen=True)
-class Spread:
+class StrataVariances:
     """Variances of residuals inside each of H strata, pooled over strata; float64 [H] each.
 
     Attributes:
@@ -145,7 +145,7 @@ def _digamma_and_trigamma(x: Floats) -> tuple[Floats, Floats]:
 
 def pooled_spread(
     N: Ints | Floats, residuals: Moments, scale: Floats, neighbours: bool = False, least: Floats | float = 0.0
-) -> Spread:
+) -> StrataVariances:
     """Variance of residuals in each stratum, as a weighted mean of the stratum's own variance and of one pooled over strata:
     S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h) (empirical Bayes; Smyth 2004, section 4).
 
@@ -186,7 +186,7 @@ def pooled_spread(
     nu = np.where(scale2 > 0.0, nu, 0.0)
     some = np.flatnonzero(nu > 0.0)
     if not len(some):
-        return Spread(scale2, np.zeros(len(n)), np.ones(len(n)), nu, np.zeros(len(n)), math.inf)
+        return StrataVariances(scale2, np.zeros(len(n)), np.ones(len(n)), nu, np.zeros(len(n)), math.inf)
     of_draws = np.where(nu > 0.0, residuals.variance, 0.0)
     squared_cov, half, importance = (
         of_draws[some] / scale2[some],
@@ -204,10 +204,10 @@ def pooled_spread(
     nu0 = max(constants.PRIOR_DEGREES * (1.0 - 1.0 / effective), 1.0)
     weight = nu / (nu0 + nu)
     S2 = (1.0 - weight) * scale2 * pooled + weight * of_draws
-    return Spread(S2, of_draws, pooled, nu, weight, float((w * w) @ (tau2 + noise)))
+    return StrataVariances(S2, of_draws, pooled, nu, weight, float((w * w) @ (tau2 + noise)))
 
 
-def variance_and_degrees(A: Floats, spread: Spread) -> tuple[float, float]:
+def variance_and_degrees(A: Floats, spread: StrataVariances) -> tuple[float, float]:
     """Estimated variance V of a total over strata, and its degrees of freedom nu; infinite for V = 0, and 0 if no spread is
     known.
 
@@ -246,7 +246,7 @@ def variance_and_degrees(A: Floats, spread: Spread) -> tuple[float, float]:
 PRIOR_DEGREES_OF_CHANGE = 2.0
 
 
-def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, float]:
+def collapsed(sample: StrataSample, residuals: Floats, scale: Floats) -> tuple[float, float]:
     """Variance of the total of residuals, and its degrees of freedom, if all strata of a cluster are treated as one (collapsed
     strata, Wolter 2007, section 2.5). It is too large rather than too small, because it includes differences between strata.
 
@@ -272,7 +272,7 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
     return variance_and_degrees(weight, replace(spread, of_draws=np.zeros(count)))
 
 
-def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:
+def alone(sample: StrataSample, residuals: Floats, moved: Floats) -> tuple[float, float]:
     """Variance of the total of a change between two runs, and its degrees of freedom, from the draws (sampled launches) of each
     stratum alone.
 

@@ -11,7 +11,7 @@ from kernelpoint.program import Program
 from kernelpoint.ranges.ranges import Log, RangeSource
 
 
-class Table(RangeSource):
+class RangeTable(RangeSource):
     """Ranges from a CSV file with the columns `launch` (index from 0 in program order, through all processes) and `path` (names
     separated by "/"). Other columns are ignored. A launch without a row is in no range.
     """
