@@ -68,7 +68,7 @@ def open_to_append(path: str | Path) -> io.FileIO:
     """Open a regular file for reading and appending. A missing file is created.
 
     Raises:
-        OSError: see :func:`open_regular`.
+        OSError: the file cannot be opened, or is no regular file.
     """
     return io.FileIO(_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+")
 
@@ -101,7 +101,7 @@ def write_output(path: str | Path, content: str | bytes) -> None:
     Links, devices and FIFOs are written to.
 
     Raises:
-        OSError: see :func:`open_output` and :func:`replacing`.
+        OSError: the output cannot be opened, written or replaced, or is a FIFO without a reader.
     """
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
     status = os.lstat(path) if os.path.lexists(path) else None
@@ -116,7 +116,7 @@ def append_output(path: str | Path, text: str) -> None:
     """Append text to a regular file. A missing file is created.
 
     Raises:
-        OSError: see :func:`open_regular`.
+        OSError: the file cannot be opened or written, or is no regular file.
     """
     with open_to_append(path) as raw, io.BufferedWriter(raw) as file:
         file.write(text.encode())

@@ -255,7 +255,7 @@ class Sampling(ABC):
 
     def range_estimates(self, look: Look) -> dict[str, Estimate]:
         """Estimated totals, by name, of the ranges (parts of the run) that are targets of the budget, from the sample of the
-        whole run; see `subtotals`.
+        whole run.
 
         Args:
             look: interim analysis (end of a round of sampling) of the whole run. Its computed half-widths are used, before they

@@ -46,7 +46,7 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
         The records, and the length in bytes of the file up to the end of the last complete record.
 
     Raises:
-        JournalError: see `read_records`.
+        JournalError: the bytes are no journal, of another version, or damaged; the message has the line.
     """
     lines, end = split_lines(data, name)
     records: list[Record] = []

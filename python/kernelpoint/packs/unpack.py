@@ -101,7 +101,9 @@ def unpack_for_simulator(pack: str, log: Log) -> str:
     of the trace list.
 
     Raises:
-        PlanError, ConfigError, OSError: see `unpack`.
+        PlanError: the pack is damaged, of another version, larger than allowed, or has content that is not allowed.
+        ConfigError: no folder can have the name of the pack.
+        OSError: the folder cannot be written.
     """
     with elapsed_time("unpacking", log):
         return str(unpack(Path(pack)).absolute())
@@ -111,7 +113,7 @@ def about_pack(path: Path) -> About:
     """Read the description in a pack (archive of a run with its traces).
 
     Raises:
-        PlanError: see `unpack`.
+        PlanError: the pack is damaged, of another version, or has content that is not allowed.
     """
     with _opened(path, None, is_read=True) as (_, about, _seal):
         return about

@@ -88,14 +88,14 @@ def check_counters(launch: int, counters: dict[str, float], expected: Sequence[s
     ...
     kernelpoint.errors.HostError: counters of launch 0: got (-1.0,); allowed: finite numbers from 0
     """
-    names, values = tuple(counters), tuple(counters.values())
+    names = tuple(counters)
     if not expected:
         check_names(names)
         check_counter(wanted, names)
     elif names != tuple(expected):
         raise HostError(f"counters of launch {launch}: got {names}; allowed: {tuple(expected)}")
-    if not all(math.isfinite(value) and value >= 0 for value in values):
-        raise HostError(f"counters of launch {launch}: got {values}; allowed: finite numbers from 0")
+    if not all(math.isfinite(value) and value >= 0 for value in counters.values()):
+        raise HostError(f"counters of launch {launch}: got {tuple(counters.values())}; allowed: finite numbers from 0")
 
 
 class OutcomeCalls:
@@ -259,7 +259,7 @@ class Orders:
         return self.result(unit, outcome.counters, outcome.stopped)
 
     def result(self, unit: int, counters: dict[str, float], stopped: bool) -> Outcome:
-        """Journal record of a launch's result; see `record`."""
+        """Journal record of the result of a launch in flight, after a check of its counters."""
         raise NotImplementedError
 
     def copy(self, unit: int) -> Outcome | None:

@@ -206,7 +206,8 @@ def read_chunk(
         hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
         defects = _defects(scan.defects), scan.header.binary_version
         record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *defects
-        shape = _shape(scan.header)
+        header = scan.header
+        shape: Shape = (header.kernel_name, header.grid, header.block, header.shared_memory, header.registers)
         chunk.scans.append((record.tobytes(), shapes.setdefault(shape, shape)))
         chunk.store_data += scan.store_data_left_out
     return chunk
@@ -349,10 +350,6 @@ def _content(value: bytes) -> bytes:
 def _scanned(value: bytes) -> Scanned:
     name, grid, block, shared_memory, registers = json.loads(value[RECORD.itemsize :])
     return value[: RECORD.itemsize], (name, tuple(grid), tuple(block), shared_memory, registers)
-
-
-def _shape(header: _native.LaunchHeader) -> Shape:
-    return header.kernel_name, header.grid, header.block, header.shared_memory, header.registers
 
 
 def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:

@@ -191,7 +191,7 @@ class AssistedFit:
 
     def outlier_size(self, least: float) -> float:
         """Largest relative difference from its prediction that the estimate assumes for a launch that was not drawn, in a group
-        (kernel) with drawn launches. See `outlier_sizes`.
+        (kernel) with drawn launches, float64.
         """
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 

@@ -272,7 +272,7 @@ class CellSampling(Sampling):
 
     def _with_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> list[Part]:
         """Parts whose outliers may take more than the bound of a target leaves of ROOM of its error, and more than MATERIAL of
-        that error: see Parts.with_outliers.
+        that error.
         """
         counter = self.counted(target)
         if counter not in self._fits or target in self.ranges.of:

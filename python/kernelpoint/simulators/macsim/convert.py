@@ -209,7 +209,8 @@ def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
     placements = []
     for launch, digest in enumerate(digests):
         if id(digest) not in base_of_digest:
-            instructions = _instructions(digest)
+            table: np.ndarray = digest.instructions
+            instructions = dict(zip(table["pc"].tolist(), table["hash"].tolist(), strict=True))
             same_name = codes.setdefault(digest.header.kernel_name, [])
             code = next((code for code in same_name if code.take(instructions)), None)
             if code is None:
@@ -221,11 +222,6 @@ def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
         base = base_of_digest[id(digest)]
         placements.append(Placement(folders.setdefault((digest.content, base), launch), base))
     return placements
-
-
-def _instructions(digest: _native.macsim.Digest) -> dict[int, int]:
-    table: np.ndarray = digest.instructions
-    return dict(zip(table["pc"].tolist(), table["hash"].tolist(), strict=True))
 
 
 def _write(
