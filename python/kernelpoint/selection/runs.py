@@ -9,11 +9,12 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, PlanError, TraceError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
+from kernelpoint.estimation import Design, Engine, StrataSampling, TwoPhaseDesign
 from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.planning.making import PlanInputs, check_origin
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.names import base_key, full_key
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
@@ -106,8 +107,7 @@ def first_phase(design: Design, config: Config, program: Program, predictions: R
     observed, row = np.zeros(program.size, dtype=bool), np.full(program.size, -1)
     row[program.listed] = np.arange(predictions.size)
     observed[program.listed] = predictions["cycles"] > 0.0
-    wanted = ErrorBudget(config.error_budget.relative_error, config.error_budget.confidence)
-    first = StrataSampling(design, wanted, "mean")
+    first = StrataSampling(design, load_policy(config.policy).budget_for(config), "mean")
     first.restrict_to(observed)
     if not observed[first.drawn()].all() or bool(((first.sizes == 0) & (design.sizes > 0)).any()):
         return None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from kernelpoint.config import Config
-from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.estimation import Design, Engine
 from kernelpoint.planning.making import PlanInputs
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.registry import load_policy
@@ -121,5 +121,4 @@ def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selec
 
 def engine_of(design: Design, config: Config) -> Engine:
     """Make the sampling engine of a design; it decides the order in which launches are drawn."""
-    budget = config.error_budget
-    return Engine(design, ErrorBudget(budget.relative_error, budget.confidence), "mean")
+    return Engine(design, load_policy(config.policy).budget_for(config), "mean")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.clustering import threshold_clusters, unit_rows
-from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
+from kernelpoint.estimation import AssistedDesign, Assume, Design, Prediction, stratify
 from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, varying_context
@@ -114,7 +114,7 @@ class KernelPoint(Policy):
         if program.contents is None and not program.source:
             return simple_random_sample(program)
         levels, expected, has_work, spreads = _levels(program)
-        wanted = self.config.error_budget
+        wanted = self.budget_for(self.config)
         certain = ~has_work
         is_simulated = program.contents is not None or program.amounts is not None
         if not is_simulated and (program.measured or program.to_trace) and self.config.assume != "repetitive":
@@ -123,7 +123,7 @@ class KernelPoint(Policy):
             certain = certain | first_of_each_process(levels[-2], program.offsets)
         strata = stratify(
             levels[-len(spreads) :],
-            ErrorBudget(wanted.relative_error, wanted.confidence),
+            wanted,
             spreads=spreads,
             expected=expected,
             x=np.where(has_work, expected, 0.0),
