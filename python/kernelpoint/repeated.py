@@ -160,6 +160,15 @@ class Texts(Sequence[str]):
         number[kept] = np.arange(len(kept), dtype=np.int32)
         return Texts(tuple(self.distinct[text] for text in kept.tolist()), number[numbers])
 
+    def of_rows(self, rows: NDArray[np.integer]) -> tuple[str, ...]:
+        """Texts of the rows with these indices.
+
+        >>> Texts.of(["a.traceg", "", "b.traceg"]).of_rows(np.array([2, 1]))
+        ('b.traceg', '')
+        """
+        texts = (*self.distinct, "")
+        return tuple([texts[number] for number in self.numbers[rows].tolist()])
+
     @property
     def is_whole(self) -> bool:
         """True if no text is empty."""

@@ -70,7 +70,7 @@ def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any]
         first = first_of_each(launches["content"])
         if len(first) != count or min(first.min(initial=0), first_of_each(parts["stream_ids"]).min(initial=0)) < 0:
             raise ValueError("it describes traces that no launch has")
-        traces = tuple(program.traces[launch] for launch in first.tolist()) if len(program.traces) else ("",) * count
+        traces = program.traces.of_rows(first) if len(program.traces) else ("",) * count
         contents = Contents(**parts, traces=traces)
     return replace(program, labels=labels, contents=contents, **launches)
 

@@ -105,7 +105,7 @@ class Replay:
         list_path: str | None = None,
     ) -> None:
         numbers = launches.traces.numbers if launches.content is None else launches.content
-        paths = [launches.traces[first] for first in first_of_each(numbers).tolist()]
+        paths = launches.traces.of_rows(first_of_each(numbers))
         residency = (*state.residency, state.keeps_l1)
         self._footprints = Footprints(residency, ArtefactCache(folder, log), paths, list_path)
         self._native = _native.Replay(
