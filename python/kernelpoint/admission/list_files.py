@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelpoint.files import read_regular
 from kernelpoint.program import Program
-from kernelpoint.traces.trace_list import number_and_context
+from kernelpoint.traces.trace_list import numbers_and_contexts
 
 LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
@@ -60,7 +60,7 @@ class ListFiles:
     @cached_property
     def named(self) -> list[tuple[int, str]]:
         """Tracer's number (or -1) and CUDA context in the file name of each trace."""
-        return [*map(number_and_context, self.program.traces.distinct)]
+        return numbers_and_contexts(self.program.traces.distinct)
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
@@ -74,11 +74,9 @@ class ListFiles:
     def beside(self) -> dict[str, list[str]]:
         """Trace files in the folders of the lists that no list names, sorted by number, for each CUDA context."""
         names = {path.rpartition("/")[2] for path in self.program.traces.distinct}
-        others = [
-            (*number_and_context(name), str(folder / name)) for folder in self.folders for name in names_in(folder) - names
-        ]
+        others = [str(folder / name) for folder in self.folders for name in names_in(folder) - names]
         contexts: dict[str, list[str]] = {}
-        for number, context, path in sorted(others):
+        for (number, context), path in sorted(zip(numbers_and_contexts(others), others, strict=True)):
             if number >= 0:
                 contexts.setdefault(context, []).append(path)
         return contexts

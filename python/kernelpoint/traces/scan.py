@@ -19,7 +19,7 @@ from kernelpoint.program import COUNTS, DEFECTS, RECORD, UNKNOWN, Contents, Labe
 from kernelpoint.progress import Log, Progress
 from kernelpoint.repeated import Texts
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
-from kernelpoint.traces.trace_list import number_and_context
+from kernelpoint.traces.trace_list import numbers_and_contexts
 
 
 def read_header(path: str | os.PathLike[str]) -> _native.LaunchHeader:
@@ -316,7 +316,7 @@ class _Reading:
             instructions: instructions of each content.
         """
         contents, in_header = content.tolist(), self.contents[:, 3].tolist()
-        in_name = [number_and_context(path)[0] for path in self.files]
+        in_name = [number for number, _ in numbers_and_contexts(self.files)]
         rows = {(content, number): row for row, (content, number) in enumerate(zip(contents, in_name, strict=True))}
         copies = {
             row: original

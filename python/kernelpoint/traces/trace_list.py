@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -64,15 +64,13 @@ def is_list_name(path: str | os.PathLike[str]) -> bool:
     return _native.is_list_name(os.fspath(path))
 
 
-def number_and_context(path: str) -> tuple[int, str]:
-    """Parse the number and the CUDA context in the file name of a trace; -1 and empty text if there are none.
+def numbers_and_contexts(paths: Iterable[str]) -> list[tuple[int, str]]:
+    """Parse the number and the CUDA context in the file name of each trace; -1 and empty text if there are none.
 
-    >>> number_and_context("traces/kernel-3-ctx_0x55d0.traceg.xz"), number_and_context("kernelslist.g")
-    ((3, 'ctx_0x55d0'), (-1, ''))
+    >>> numbers_and_contexts(["traces/kernel-3-ctx_0x55d0.traceg.xz", "kernelslist.g"])
+    [(3, 'ctx_0x55d0'), (-1, '')]
     """
-    if (name := _TRACE.fullmatch(path)) is None:
-        return -1, ""
-    return int(name[1] or name[3]), name[2] or ""
+    return [(int(name[1] or name[3]), name[2] or "") if name else (-1, "") for name in map(_TRACE.fullmatch, paths)]
 
 
 class ListedTraces:
