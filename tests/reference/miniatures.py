@@ -29,7 +29,7 @@ def patched_program(name: str, folder: Path) -> tuple[ModuleType, Path]:
     """The module of a miniature's fixtures, and its program, patched and built in a folder; name: accelsim, macsim."""
     fixtures = module_of(TESTS / f"{name}_patch" / "conftest.py")
     checkout = {"accelsim": accelsim_checkout, "macsim": macsim_checkout}[name](folder / name)
-    fixtures.Tree(checkout, fixtures.load_description(name)).apply()
+    fixtures.SourceTree(checkout, fixtures.load_description(name)).apply()
     return fixtures, fixtures.build(checkout)
 
 
