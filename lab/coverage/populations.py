@@ -38,7 +38,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles import read_profile
-from kernelpoint.program import Program
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.simulators import simulator
 from kernelpoint.traces import cache_folder, read_trace_list, scan_launches
@@ -289,7 +289,8 @@ def population(name: str) -> Population:
 
 
 def full_runs(options: Namespace) -> Iterator[Population]:
-    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`).
+    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`), or
+    with names and CTAs only (`--known names`), or with these and warp instructions (`--known counts`).
 
     `--model predictions`: the journals FOLDER/NAME-TRUTH.kpjournal of runs that simulated every launch, each with the
     predictions of the sampled run FOLDER/NAME-predictions.kpjournal.
@@ -297,6 +298,10 @@ def full_runs(options: Namespace) -> Iterator[Population]:
     if options.model == "predictions":
         for path in sorted(options.folder.glob(f"*-{options.truth}.kpjournal")):
             yield _recorded(path, path.name.removesuffix(f"-{options.truth}.kpjournal"), options.latency)
+        return
+    if options.known != "model":
+        for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
+            yield _described(read_profile(path), path.name.removesuffix(f"-{options.truth}.csv"), options.known == "counts")
         return
     latency = int(configuration_of_host(options.model).values["launch_latency"])
     terms = options.truth if options.truth == "accelsim" else "kernelpoint-host"
@@ -308,6 +313,17 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         counters = dict(truth.counters)
         shape = np.unique(np.stack([kernel, counters.get("ctas", kernel)]), axis=1, return_inverse=True)[1]
         yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions, options.latency)
+
+
+def _described(truth: Program, name: str, counts: bool) -> Population:
+    """A full run of which names, CTAs and, with `counts`, warp instructions are known."""
+    values, builder = dict(truth.counters), ProgramBuilder(name)
+    columns = zip(truth.names, values["ctas"].tolist(), values["warp_instructions"].tolist(), strict=True)
+    for launch, (kernel, ctas, count) in enumerate(columns):
+        counters = {"warp_instructions": count} if counts else {}
+        builder.add(kernel, (int(ctas), 1, 1), (1, 1, 1), order=launch, counters=counters)
+    program = builder.finish()
+    return Population(values["cycles"], program.names.numbers, program.signature, name, program)
 
 
 def _recorded(journal: Path, name: str, latency: float) -> Population:

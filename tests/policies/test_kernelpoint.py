@@ -114,6 +114,29 @@ def policy(**keys) -> KernelPoint:
     return KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", **keys}))
 
 
+@pytest.mark.parametrize("counter", ["warp_instructions", "smsp__thread_inst_executed.sum"])
+def test_instructions_tell_launches_of_one_shape_apart_where_no_time_is_known(counter):
+    """Two kernels of one shape each, whose launches execute unlike numbers of instructions."""
+    random, size = generator(0, "instructions"), 1500
+    count = np.round(random.lognormal(9.0, 1.0, size))
+    y = (3000.0 + 0.4 * count) * random.lognormal(0.0, 0.02, size)
+    ends = {}
+    for counted in (0, size - 1, size):
+        builder = ProgramBuilder("counts")
+        for launch in range(size):
+            counters = {counter: float(count[launch])} if launch < counted else {}
+            builder.add(f"kernel{launch % 2}", (8, 1, 1), (128, 1, 1), order=launch, counters=counters)
+        people, runs = builder.finish(), []
+        for seed in range(8):
+            policy = KernelPoint(parse_config({**ANY, "error_budget": {"relative_error": 0.05}, "seed": seed}))
+            engine = Engine(policy.design(replace(people, seed=seed)), ErrorBudget(0.05))
+            *_, look = passes(engine, ("cycles",), y)
+            runs.append((len(engine.drawn()), look.estimates["cycles"].contains(y.sum())))
+        ends[counted] = np.mean(runs, axis=0)
+    assert ends[size][1] == 1.0 and ends[size][0] < 0.5 * ends[0][0]
+    assert ends[size - 1].tolist() == ends[0].tolist(), "counts of a part of the launches are not used"
+
+
 def test_predictions_become_the_covariates_and_kernels_the_groups():
     people, y = population()
     design = policy(assume="hostile").design(people)

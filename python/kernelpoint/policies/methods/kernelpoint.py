@@ -69,7 +69,7 @@ class KernelPoint(Policy):
       sequences with equal neighbours;
     * names and shapes: equal kernel; equal signature (kernel, grid, block, registers, shared memory); equal neighbours, one and
       then two on each side, with, unless launches have still to be traced, the nearest launches whose kernels have several
-      signatures;
+      signatures; the covariate is the number of instructions, where it is known of all launches;
     * descriptions by a simulator: equal name; similar work; equal signature; equal neighbours.
 
     Cost-complexity pruning chooses the strata and their first sample sizes for the error budget (estimation.stratify). A random
@@ -245,8 +245,8 @@ def _from_traces(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nda
 
 
 def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Levels from names and shapes. Expected costs are times, where a profile has most of them; else the cube root of the
-    number of threads.
+    """Levels from names and shapes. Expected costs are times, where a profile has most of them; else instructions, as of
+    traces, where it counts those of all launches; else the cube root of the number of threads.
 
     Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
     """
@@ -260,6 +260,9 @@ def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nd
         expected, has_work = known_times(program, "kernelpoint")
         expected = np.maximum(np.where(has_work, expected, 0.0), expected[has_work & (expected > 0.0)].min(initial=np.inf))
     else:
-        threads = program.grid.prod(axis=1).astype(float) * program.block.prod(axis=1)
-        expected, has_work = np.cbrt(np.maximum(threads, 1.0)), np.ones(program.size, dtype=bool)
+        ctas, instructions, has_work = program.grid.prod(axis=1), program.instructions, np.ones(program.size, dtype=bool)
+        if instructions is not None and ((instructions >= 0.0) & (instructions < np.inf)).all():
+            expected = LATENCY + instructions / np.clip(ctas, 1, SMS)
+        else:
+            expected = np.cbrt(np.maximum(ctas.astype(float) * program.block.prod(axis=1), 1.0))
     return [kernel, signature, *contexts], expected, has_work
