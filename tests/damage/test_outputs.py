@@ -20,7 +20,7 @@ from kernelpoint.cli.host import program
 from kernelpoint.errors import KernelPointError
 from kernelpoint.files import replacing, write_output
 from kernelpoint.journal import load_run
-from kernelpoint.patching import Tree, load_description
+from kernelpoint.patching import SourceTree, load_description
 
 COMMANDS = {
     "select": ["select", "stats_ctx_0x5d0", "-o", "out"],
@@ -116,7 +116,7 @@ def test_taking_a_patch_out_removes_nothing_outside_the_checkout(tmp_path, name)
     listing.write_text(f"{name}\n")
     (tmp_path / "precious").write_text("kept")
     with pytest.raises(KernelPointError, match="outside the checkout"):
-        Tree(checkout, description).revert()
+        SourceTree(checkout, description).revert()
     assert (tmp_path / "precious").exists()
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.estimation.bounds import joint_error_probability
 from kernelpoint.estimation.inference import ratio
-from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.estimators import StrataSample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 
 KINDS = ("first", "learning", "sized", "sized", "sized")
@@ -29,7 +29,7 @@ def test_one_stratum_gives_the_textbook_interval_at_least():
     random = np.random.default_rng(0)
     a = 100 + 20 * random.random(60)
     b = 1.2 * a + 3 * random.random(60)
-    sample = Sample(np.zeros(60, int), np.array([1000]), np.zeros(1, int))
+    sample = StrataSample(np.zeros(60, int), np.array([1000]), np.zeros(1, int))
     estimate = ratio_of(sample, np.column_stack([a, b]))
     R = b.mean() / a.mean()
     plain = np.sqrt((1 - 0.06) / 60 * (b - R * a).var(ddof=1)) / a.mean()
@@ -39,7 +39,7 @@ def test_one_stratum_gives_the_textbook_interval_at_least():
 
 
 def test_take_all_units_enter_exactly():
-    sample = Sample(np.zeros(2, int), np.array([2]), np.zeros(1, int))
+    sample = StrataSample(np.zeros(2, int), np.array([2]), np.zeros(1, int))
     values, exact = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[10.0, 20.0]])
     errors = errors_of_change(sample, values, exact, "mean")
     assert [errors([(1.0, name)]).value for name in PAIR] == [14.0, 27.0]
@@ -49,7 +49,7 @@ def test_take_all_units_enter_exactly():
 
 def test_a_pair_has_no_bound_where_only_take_all_units_show_its_counter():
     """The undrawn units of the strata are unknown, so neither a ratio nor a difference is exact."""
-    sample = Sample(np.array([0, 0, 1, 1]), np.array([1000, 1000]), np.zeros(2, int))
+    sample = StrataSample(np.array([0, 0, 1, 1]), np.array([1000, 1000]), np.zeros(2, int))
     values, exact = np.zeros((4, 2)), np.array([[5.0, 10.0]])
     difference = errors_of_change(sample, values, exact, "mean")([(1.0, PAIR[1]), (-1.0, PAIR[0])])
     assert np.isnan(ratio_of(sample, values, exact).half_width)
@@ -65,7 +65,7 @@ def test_the_error_of_a_change_is_proportional_to_its_weights(seed, draws, log_f
     first = 10.0 ** random.uniform(2, 6, 12)[strata] * random.normal(1.0, 0.02, len(strata))
     second = first * np.where(random.random(12) < 0.3, random.uniform(0.5, 2.0, 12), 1.2)[strata]
     second *= random.normal(1.0, 0.02, len(strata))
-    sample = Sample(strata, random.integers(10, 5000, 12), np.arange(12) // 4)
+    sample = StrataSample(strata, random.integers(10, 5000, 12), np.arange(12) // 4)
     errors = errors_of_change(sample, np.column_stack([first, second]), NOTHING, "mean")
     whole, scaled = (errors([(c, PAIR[1]), (-1.1 * c, PAIR[0])]) for c in (1.0, factor))
     assert whole.t * whole.error > 0.0
@@ -76,7 +76,7 @@ def test_the_error_of_a_change_is_proportional_to_its_weights(seed, draws, log_f
 @given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0.1, 10.0))
 def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, factor):
     random = np.random.default_rng(seed)
-    sample = Sample(np.repeat(np.arange(strata), 4), np.full(strata, 50), np.arange(strata))
+    sample = StrataSample(np.repeat(np.arange(strata), 4), np.full(strata, 50), np.arange(strata))
     a = random.uniform(10, 20, size=4 * strata)
     values = np.column_stack([a, factor * a])
     ratio, errors = ratio_of(sample, values), errors_of_change(sample, values, NOTHING, "mean")
@@ -91,7 +91,7 @@ def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
     for strata in (single, two):
         e = 30.0 * np.sin(strata)  # differs between strata, not within
         values = np.column_stack([np.full(len(strata), 100.0), 100.0 + e])
-        wide = ratio_of(Sample(strata, np.full(12, 40), np.zeros(12, int)), values)
+        wide = ratio_of(StrataSample(strata, np.full(12, 40), np.zeros(12, int)), values)
         assert wide.std_error > 0.03
 
 
@@ -108,5 +108,5 @@ def test_strata_that_move_alike_in_many_draws_add_little():
     strata = np.repeat(np.arange(4), 12)
     a = 100.0 + 5.0 * np.random.default_rng(3).random(48)
     b = a * np.array([0.7, 0.9, 1.0, 1.1])[strata]
-    estimate = ratio_of(Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]))
+    estimate = ratio_of(StrataSample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]))
     assert 0.0 < estimate.half_width < 0.03 * estimate.estimate
