@@ -1,9 +1,10 @@
 """Fixtures of every folder: the scripted plugin, which stands in for the real one in the tests of hosts."""
 
+import gc
 import os
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 # Tests run in a process for each core: threads of numpy and scikit-learn would only wait for each other. Read at their import.
@@ -46,6 +47,17 @@ LONGEST = [
     "documents/test_extending.py",
     "planning/test_forecast.py",
 ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without garbage collections; later ones pass over what was collected, for modules and tests live to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

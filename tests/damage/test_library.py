@@ -174,7 +174,7 @@ def test_any_number_is_taken_or_refused(place, traces, attack):
 
 
 def test_any_parameter_or_file_of_an_encoder_is_taken_or_refused(place, attack):
-    pytest.importorskip("torch_geometric")
+    pytest.importorskip("torch")
     tries = [lambda v: kp.TraceEncoder(num_bases=v), lambda v: kp.TraceEncoder(dropout=v)]
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in NUMBERS) == 2 * len(NUMBERS) - 1
     assert attack(lambda v=v: kp.TraceEncoder.load(v) for v in PATHS) == len(PATHS)

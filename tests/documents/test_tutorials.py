@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Files that a page describes in YAML blocks, by what they hold.
 FILES = (("version: 1", "kernelpoint.yaml"), ("-config: [", "grid.yaml"))
 # Modules of extras that a command needs.
-EXTRAS = (("kernelpoint run ", "distributed"), ("kernelpoint lab train ", "torch_geometric"))
+EXTRAS = (("kernelpoint run ", "distributed"), ("kernelpoint lab train ", "torch"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

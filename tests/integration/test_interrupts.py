@@ -42,7 +42,7 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(name, traces, tmp_path, monkeypatch, request):
     if name == "lab train":
-        pytest.importorskip("torch_geometric", reason="kernelpoint[train] is not installed")
+        pytest.importorskip("torch", reason="kernelpoint[train] is not installed")
     options, again = COMMANDS[name]
     words = [str(traces) if word == "TRACES" else word for word in options]
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))

@@ -7,6 +7,7 @@ encoder in C++.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import RGCNConv
 
 from kernelpoint.arguments import checked
 from kernelpoint.encoder.checkpoint import BUILTIN, LAYER_WIDTHS, TOKEN_WIDTH, Checkpoint, read_checkpoint, read_tensors
@@ -123,14 +123,31 @@ def arrivals(edge_index: Tensor, edge_type: Tensor, num_nodes: int, num_relation
     return result
 
 
-class TargetRGCNConv(RGCNConv):
-    r"""PyG's `RGCNConv` with basis decomposition and mean aggregation: same parameters, same numbers, a third of the work.
+class TargetRGCNConv(nn.Module):
+    r"""`RGCNConv` of PyTorch Geometric with basis decomposition and mean aggregation: same parameters, same numbers, a third
+    of the work.
 
     .. math:: h'_i = W_0 h_i + b + \sum_r \frac{1}{|N_r(i)|} \sum_{j \in N_r(i)} W_r h_j, \qquad W_r = \sum_b a_{rb} V_b
 
     Schlichtkrull et al., ESWC 2018. PyG multiplies every node by every W_r. In a trace graph a kind of node is the target of
     one to three of the five relations, so here only the rows that edges of a relation arrive at are multiplied.
+
+    Args:
+        in_channels: numbers of a node before.
+        out_channels: numbers of a node after.
+        num_relations: relations r.
+        num_bases: bases b.
     """
+
+    def __init__(self, in_channels: int, out_channels: int, num_relations: int, num_bases: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(num_bases, in_channels, out_channels))  # V
+        self.comp = nn.Parameter(torch.empty(num_relations, num_bases))  # a
+        self.root = nn.Parameter(torch.empty(in_channels, out_channels))  # W_0
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        for matrix in (self.weight, self.comp, self.root):  # Glorot and Bengio, AISTATS 2010
+            bound = math.sqrt(6.0 / (matrix.shape[-2] + matrix.shape[-1]))
+            nn.init.uniform_(matrix, -bound, bound)
 
     def forward(self, x: Tensor, edges: list[Arrivals]) -> Tensor:
         """Output [num_nodes, out_channels] for inputs [num_nodes, in_channels]; `edges` from `arrivals`."""
