@@ -67,9 +67,9 @@ class KernelPoint(Policy):
 
     * traces: clusters of similar embeddings (else kernels); similar instruction counts; equal instruction sequences; equal
       sequences with equal neighbours;
-    * names and shapes: equal kernel; equal signature (kernel, grid, block, registers, shared memory); equal neighbours, one and
-      then two on each side, with, unless launches have still to be traced, the nearest launches whose kernels have several
-      signatures; the covariate is the number of instructions, where it is known of all launches;
+    * names and shapes: equal kernel; equal signature (kernel, grid, block, registers, shared memory), with similar instruction
+      counts, where these are known of all launches (they are the covariate, too); equal neighbours, one and then two on each
+      side, with, unless launches have still to be traced, the nearest launches whose kernels have several signatures;
     * descriptions by a simulator: equal name; similar work; equal signature; equal neighbours.
 
     Cost-complexity pruning chooses the strata and their first sample sizes for the error budget (estimation.stratify). A random
@@ -239,9 +239,14 @@ def _from_traces(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nda
     alike = program.kernels
     if embeddings is not None:
         alike = threshold_clusters(unit_rows(embeddings), CLUSTER_DISTANCE)[stream]
-    per_sm = program.count("instructions") / np.clip(program.count("ctas"), 1, SMS)
-    amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
-    return [alike, amount, stream, context(stream, program.offsets)], LATENCY + per_sm, has_stream
+    amount, cost = _by_instructions(program.count("instructions"), program.count("ctas"))
+    return [alike, amount, stream, context(stream, program.offsets)], cost, has_stream
+
+
+def _by_instructions(instructions: np.ndarray, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Label that launches with similar work share, and expected cost, from the warp instructions and CTAs of each launch."""
+    per_sm = instructions / np.clip(ctas, 1, SMS)
+    return np.round(np.log2(1.0 + per_sm)).astype(np.int64), LATENCY + per_sm
 
 
 def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
@@ -252,6 +257,12 @@ def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nd
     """
     require(program, "kernelpoint", Need.PROFILE)
     kernel, signature, offsets = program.kernels, program.signature, program.offsets
+    instructions, ctas, has_work = program.instructions, program.grid.prod(axis=1), np.ones(program.size, dtype=bool)
+    if instructions is not None and ((instructions >= 0.0) & (instructions < np.inf)).all():
+        amount, expected = _by_instructions(instructions, ctas)
+        signature = np.unique(np.stack([signature, amount]), axis=1, return_inverse=True)[1].ravel()
+    else:
+        expected = np.cbrt(np.maximum(ctas.astype(float) * program.block.prod(axis=1), 1.0))
     contexts = [context(signature, offsets)]
     contexts.append(context(contexts[0], offsets))
     if not program.to_trace:
@@ -259,10 +270,4 @@ def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nd
     if program.has_times:
         expected, has_work = known_times(program, "kernelpoint")
         expected = np.maximum(np.where(has_work, expected, 0.0), expected[has_work & (expected > 0.0)].min(initial=np.inf))
-    else:
-        ctas, instructions, has_work = program.grid.prod(axis=1), program.instructions, np.ones(program.size, dtype=bool)
-        if instructions is not None and ((instructions >= 0.0) & (instructions < np.inf)).all():
-            expected = LATENCY + instructions / np.clip(ctas, 1, SMS)
-        else:
-            expected = np.cbrt(np.maximum(ctas.astype(float) * program.block.prod(axis=1), 1.0))
     return [kernel, signature, *contexts], expected, has_work
