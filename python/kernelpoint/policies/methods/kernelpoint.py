@@ -39,9 +39,10 @@ METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
 ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hostile": 1.0}
 ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
 ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.2, "hostile": 27.0}
-# Model: measured launches are now and then slow. As many of them as the draws do not exclude may exceed their usual time by
-# this multiple of it; once slow ones are drawn, these tell (strata.variance.SlowDraws). A simulator has no such launches.
-SLOW_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": SLOW_EXCESS, "hostile": 0.0}
+# Model: measured launches are now and then slow, and launches of one name and shape may do unlike work. As many of them as the
+# draws do not exclude may exceed their usual time by this multiple of it; once slow ones are drawn, these tell
+# (strata.variance.SlowDraws). Launches that a simulator simulates have no such surprise where their instructions are counted.
+SLOW_NAMED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": SLOW_EXCESS, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 # Model: relative error that strata are made for, whatever the budget: those of one budget are good for others, and samples nest
@@ -117,6 +118,8 @@ class KernelPoint(Policy):
         wanted = self.budget_for(self.config)
         certain = ~has_work
         is_simulated = program.contents is not None or program.amounts is not None
+        says_work = program.to_trace or program.has_times or _counted(program) is not None
+        may_be_slow = not is_simulated and (program.measured or not says_work)
         if not is_simulated and (program.measured or program.to_trace) and self.config.assume != "repetitive":
             certain = certain | first_of_each_process(program.signature, program.offsets)
         if any(part in wanted.counter for part in COLD_COUNTERS):
@@ -130,7 +133,7 @@ class KernelPoint(Policy):
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
             allowance=self.least_allowance(program),
-            slow_excess=SLOW_MEASURED[self.config.assume] if program.measured and not is_simulated else 0.0,
+            slow_excess=SLOW_NAMED[self.config.assume] if may_be_slow else 0.0,
             design_error=None if program.to_trace else MADE_FOR,  # a selection is of one budget
         )
         return strata.design(program.u, program.seed)
@@ -249,6 +252,12 @@ def _by_instructions(instructions: np.ndarray, ctas: np.ndarray) -> tuple[np.nda
     return np.round(np.log2(1.0 + per_sm)).astype(np.int64), LATENCY + per_sm
 
 
+def _counted(program: Program) -> np.ndarray | None:
+    """Warp instructions of each launch, float64 [N], if a profile counts those of all launches; else None."""
+    counts = program.instructions
+    return counts if counts is not None and ((counts >= 0.0) & (counts < np.inf)).all() else None
+
+
 def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Levels from names and shapes. Expected costs are times, where a profile has most of them; else instructions, as of
     traces, where it counts those of all launches; else the cube root of the number of threads.
@@ -257,8 +266,8 @@ def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nd
     """
     require(program, "kernelpoint", Need.PROFILE)
     kernel, signature, offsets = program.kernels, program.signature, program.offsets
-    instructions, ctas, has_work = program.instructions, program.grid.prod(axis=1), np.ones(program.size, dtype=bool)
-    if instructions is not None and ((instructions >= 0.0) & (instructions < np.inf)).all():
+    instructions, ctas, has_work = _counted(program), program.grid.prod(axis=1), np.ones(program.size, dtype=bool)
+    if instructions is not None:
         amount, expected = _by_instructions(instructions, ctas)
         signature = np.unique(np.stack([signature, amount]), axis=1, return_inverse=True)[1].ravel()
     else:
