@@ -25,7 +25,11 @@ def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
     done = subprocess.run(
         [fuzzer, f"-runs={RUNS}", "-seed=20240721", "-max_len=8192", corpus, tmp_path / "seeds"],
         capture_output=True, text=True, errors="replace", timeout=600, cwd=tmp_path,
-        env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1", "KERNELPOINT_SOURCE": str(HERE.parents[1])},
+        env={
+            **os.environ,
+            "ASAN_OPTIONS": "allocator_may_return_null=1:handle_sigill=2",
+            "KERNELPOINT_SOURCE": str(HERE.parents[1]),
+        },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     runs = re.search(r"Done (\d+) runs", done.stderr)
