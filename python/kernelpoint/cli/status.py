@@ -20,6 +20,7 @@ from kernelpoint.estimate import Estimate
 from kernelpoint.journal import PassRecord, Run, load_run
 from kernelpoint.pages.numbers import half_width, is_finite, number
 from kernelpoint.progress import duration
+from kernelpoint.session.verdict import simulated_launches
 from kernelpoint.terminal import unfiltered
 
 CLEAR = "\033[H\033[2J"  # of a terminal
@@ -39,6 +40,7 @@ class Status:
     pass_text: str
     simulated: int
     launches: int
+    validations: int
     estimate: str
     seconds_left: float | None = None
 
@@ -51,7 +53,7 @@ class Status:
     @property
     def progress(self) -> str:
         """Number of simulated launches, as text."""
-        return f"{self.simulated:,} of {self.launches:,} launches simulated"
+        return simulated_launches(self.simulated, self.launches, self.validations)
 
 
 def status(
@@ -106,7 +108,7 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     if run.summary is not None:
         estimate = _estimate(run.summary.counter, run.estimates().get(run.summary.counter))
         passes = "one pass" if run.summary.passes == 1 else f"{run.summary.passes} passes"
-        return Status("ended", passes, run.summary.simulated, launches, estimate)
+        return Status("ended", passes, run.summary.simulated, launches, run.summary.validations, estimate)
     running = now - written(run.path) < FRESH if locked is None else locked
     counter = str(run.setting("error_budget.counter"))
     look = run.looks[-1] if run.looks else None
@@ -115,7 +117,8 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     if running:
         state = "running" if locked else "running elsewhere, or stopped in the last two minutes"
     pass_text, seconds = _pass(run, now)
-    return Status(state, pass_text, len(run.results), launches, _estimate(counter, stated), seconds if running else None)
+    so_far, estimate = (len(run.results), launches, len(run.validations)), _estimate(counter, stated)
+    return Status(state, pass_text, *so_far, estimate, seconds if running else None)
 
 
 def is_locked(path: Path) -> bool | None:

@@ -375,6 +375,7 @@ class SummaryRecord:
 
     Attributes:
         skipped: number of launches that were not simulated, copied results included.
+        validations: number of launches that were simulated, beside `simulated`, to measure the error of restored caches.
         copied: number of launches with a result taken from an equal launch or from an earlier run.
         lost: launches without a result that are not tried again.
         never_completed: launches that were being simulated when the run ended.
@@ -427,6 +428,7 @@ class SummaryRecord:
     further: dict[str, float] = field(default_factory=dict)
     range_targets: Estimates | None = None
     findings: list[Finding] = field(default_factory=list)
+    validations: Count = 0
     type: Literal["summary"] = "summary"
 
 

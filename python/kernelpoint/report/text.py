@@ -11,7 +11,15 @@ from kernelpoint.pages.numbers import factor, half_width, is_finite, number, per
 from kernelpoint.pages.tables import Table
 from kernelpoint.report.result import Result
 from kernelpoint.report.tables import counter_table, range_table
-from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, open_launch, scarce_counters, verdict
+from kernelpoint.session.verdict import (
+    EXACT,
+    NOTHING,
+    SAMPLING_ERROR,
+    open_launch,
+    scarce_counters,
+    simulated_launches,
+    verdict,
+)
 
 MOST_RANGES = 40  # outermost ones of the text; the page has all
 
@@ -47,7 +55,7 @@ def sentences(run: Run) -> list[str]:
     if run.summary is not None:
         return [verdict(run.summary), *open_launch(run.summary)]
     return [
-        f"{len(run.results):,} of {sum(run.launches):,} launches simulated so far",
+        f"{simulated_launches(len(run.results), sum(run.launches), len(run.validations))} so far",
         "the run has not ended: start it again to resume it",
     ]
 
@@ -67,15 +75,11 @@ def caveats(s: SummaryRecord) -> list[str]:
     return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
 
 
-def _simulated(part: SummaryRecord | PartTotals) -> str:
-    return f"{part.simulated:,} of {part.launches:,} launches simulated"
-
-
 def _of_process(process: PartTotals) -> str:
     cycles = process.estimates["cycles"]
     bound = "no bound stated" if not cycles.is_bounded else f"+- {half_width(cycles.relative_half_width)}"
     total = "no estimate" if not is_finite(cycles.estimate) else f"{number(cycles.estimate)} cycles"
-    return f"process {process.number}: {total} {bound}; {_simulated(process)}"
+    return f"process {process.number}: {total} {bound}; {process.simulated:,} of {process.launches:,} launches simulated"
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------
@@ -89,7 +93,7 @@ def answers(result: Result) -> dict[str, str]:
     s = run.ended()
     return {
         "Interval": _interval(s),
-        "Cost": _cost(run, s),
+        "Cost": _cost(s),
         "What dominates": _dominating(result),
         "What it could miss": _missed(s),
         "What next": _next(run, s),
@@ -106,10 +110,9 @@ def _interval(s: SummaryRecord) -> str:
     return f"{ends}, ±{half_width(s.relative_half_width)}; {budget}."
 
 
-def _cost(run: Run, s: SummaryRecord) -> str:
-    text = f"{_simulated(s)} in {'one pass' if s.passes == 1 else f'{s.passes} passes'}"
-    if validations := len(run.validations):
-        text += f", {validations:,} once more to measure the replay error"
+def _cost(s: SummaryRecord) -> str:
+    simulated = simulated_launches(s.simulated, s.launches, s.validations)
+    text = f"{simulated}, in {'one pass' if s.passes == 1 else f'{s.passes} passes'}"
     if s.cycle_speedup and s.skipped:
         text += f"; {factor(s.cycle_speedup)} fewer cycles than the full run"
         if s.one_per_stream_speedup:

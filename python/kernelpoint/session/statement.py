@@ -33,6 +33,7 @@ from kernelpoint.session.verdict import (
     NOTHING,
     SAMPLING_ERROR,
     TOTAL_ERROR,
+    simulated_launches,
     verdict,
 )
 from kernelpoint.totals.exact import exact_values
@@ -188,6 +189,7 @@ class Statement:
             launches=launches,
             simulated=simulated,
             skipped=launches - simulated,
+            validations=checked.simulated,
             copied=sample.copies or None,
             passes=sample.pass_index + 1,
             projected=sample.projections.count,
@@ -334,7 +336,7 @@ def sentence(summary: SummaryRecord) -> str:
     inside = f" ({s.projected:,} of them projections)" if s.projected else ""
     copied = f", {s.copied:,} taken over" if s.copied else ""
     note = " (degraded)" if s.degraded else ""
-    return f"{verdict(s)}; {s.simulated:,} of {s.launches:,} launches simulated{inside}{copied}{speed}{note}"
+    return f"{verdict(s)}; {simulated_launches(s.simulated, s.launches, s.validations)}{inside}{copied}{speed}{note}"
 
 
 # ---- estimates ------------------------------------------------------------------------------------------------------

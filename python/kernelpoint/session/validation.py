@@ -289,6 +289,7 @@ class Validation(Orders):
     def _check(self) -> ReplayCheck:
         """Compare launches with restored caches with the same launches in a full run."""
         sample, engine, confidence = self._sample, self._sample.engine, self._setup.budget.confidence
+        simulated = len(self._results.keys() - self._copied)
         cycles = sum(counters["cycles"] for step, counters in self._results.items() if step not in self._copied)
         kept: dict[int, dict[str, float]] = {}  # of each validation launch with real caches, in the order of the choice
         for position, counters in self._results.items():
@@ -297,7 +298,7 @@ class Validation(Orders):
                 kept[order.launch] = counters
         units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
         if not len(units):
-            return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
+            return ReplayCheck(cycles=cycles, simulated=simulated, reason="too few validation launches could be simulated")
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
         drawn = engine.drawn()
         weights, replayed = engine.sampling.expansions(units), engine.predict(units)
@@ -324,7 +325,7 @@ class Validation(Orders):
             active = errors[ACTIVE_CYCLES]
             part = float(of_drawn @ by_name[ACTIVE_CYCLES]) / max(float(of_drawn @ by_name["cycles"]), 1.0)
             errors["cycles"] = Estimate.of(part * active.estimate, part * active.half_width)
-        check = ReplayCheck(errors, cycles, validations=len(units))
+        check = ReplayCheck(errors, cycles, simulated, validations=len(units))
         if has_trajectories(self._setup):
             return self._with_trajectories(check, self._state_error())
         return replace(check, assumption=OF_DEEPEST) if self._setup.host.restores else check
@@ -409,7 +410,7 @@ class ReplayCheck:
 
     Attributes:
         errors: relative error of each counter's total, by counter.
-        cycles: cycles simulated to measure the errors.
+        cycles, simulated: cycles and number of launches that were simulated to measure the errors.
         reason: reason why no errors could be measured, or empty.
         assumption: assumption behind the errors, or empty.
         validations: number of launches that were compared.
@@ -418,6 +419,7 @@ class ReplayCheck:
 
     errors: dict[str, Estimate] = field(default_factory=dict)
     cycles: float = 0.0
+    simulated: int = 0
     reason: str = ""
     assumption: str = ""
     validations: int = 0

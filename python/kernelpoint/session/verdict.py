@@ -28,6 +28,16 @@ def verdict(summary: SummaryRecord) -> str:
     return f"{total} {summary.counter}; {_stated(summary)}"
 
 
+def simulated_launches(simulated: int, launches: int, validations: int) -> str:
+    """Number of launches that a run simulated, as text: of the sample, and once more for validation.
+
+    >>> simulated_launches(13, 901, 2), simulated_launches(901, 901, 0)
+    ('13 of 901 launches simulated, 2 more for validation', '901 of 901 launches simulated')
+    """
+    more = f", {validations:,} more for validation" if validations else ""
+    return f"{simulated:,} of {launches:,} launches simulated{more}"
+
+
 def _stated(summary: SummaryRecord) -> str:
     scope, width = summary.bound_scope, summary.relative_half_width
     accepted = [finding for finding in summary.findings if finding.accepted]
