@@ -16,7 +16,7 @@ GRID = {0: 4, 1: 40, 2: 4, 3: 300, 4: 4, 5: 8}  # CTAs of each launch
 
 
 FLAGS = "-Wall -Wextra -O0"
-SANITISED = f"{FLAGS} -g1 -fsanitize=address,undefined"
+SANITISED = f"{FLAGS} -g1 -fsanitize=address,undefined -fsanitize-undefined-trap-on-error"
 
 
 def build(checkout: Path, flags: str = SANITISED) -> Path:
@@ -85,7 +85,8 @@ class Simulator:
         if script is not None:
             script_path.write_text(script)
             arguments += ["-kernel_sampling", str(script_path)]
-        environment = {**os.environ, "KERNELPOINT_PLUGIN": plugin or str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
+        asan = "detect_leaks=0:handle_sigill=2"
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": plugin or str(self.plugin), "ASAN_OPTIONS": asan}
         done = subprocess.run(
             arguments,
             cwd=list_path.parent,

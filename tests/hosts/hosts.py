@@ -89,7 +89,7 @@ class HostUnderTest:
         raise NotImplementedError
 
     def _execute(self, command: list[str], script: Path, cwd: Path) -> tuple[int, str, str, list[str]]:
-        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0:handle_sigill=2"}
         done = subprocess.run(
             command,
             cwd=cwd,

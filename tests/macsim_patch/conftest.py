@@ -23,7 +23,7 @@ from kernelpoint.traces.replay import Replay, StateInfo
 
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
 FLAGS = ("-O0", "-Wall", "-Wextra", "-Werror")
-SANITISED = ("-g1", *FLAGS, "-fsanitize=address,undefined")
+SANITISED = ("-g1", *FLAGS, "-fsanitize=address,undefined", "-fsanitize-undefined-trap-on-error")
 
 
 def build(checkout: Path, flags: Sequence[str] = SANITISED) -> Path:
@@ -137,7 +137,7 @@ class Simulator:
             (folder / "params.in").write_text(parameters)
         if limit is not None:
             command = ["sh", "-c", f'ulimit -n {limit}; exec "$0" "$@"', *command]
-        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0:handle_sigill=2"}
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=60
         )
