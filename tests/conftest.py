@@ -55,7 +55,9 @@ LONGEST = [
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without garbage collections; later ones pass over what was collected, for modules and tests live to the end."""
+    """Read all tests with the garbage collector off. Modules and tests live until the process ends, so later garbage
+    collections skip them.
+    """
     gc.disable()
     try:
         return (yield)
