@@ -1,8 +1,8 @@
 """The rules of Accel-Sim's trace reader and of the hardware behind a trace, checked instruction by instruction.
 
 Written from the format's description alone: it shares no code with the writer or with the project's fast reader. `Trace(path)`
-reads a trace with the simple reader of `tests/reference` (slow_reader). It writes each line again from what was read, compares
-it with the line of the file, and checks the rules of execution. A broken rule raises `RuleBroken`.
+reads a trace with `tests/reference/slow_reader.py`. From the values that it read it makes each line of the trace again, and
+compares this line with that in the file. Then it checks the rules of execution. A broken rule raises `RuleBroken`.
 """
 
 import re
