@@ -22,6 +22,8 @@ the columns of a population and budget:
     single    the open unit that breaks the budget first: medians of its multiple and of that of a unit of mean size; mean
               probability of being drawn; share of runs that draw it, or whose interval leaves the total out, where it takes
               twice the multiple
+    sieve     the policy `sieve`, which states no bound (`--known counts`): 1 if its error is within the budget, speedup,
+              launches, error
     forecasts share of runs whose launches, and whose speedup, lie in the 80 % range that `kernelpoint plan` forecasts; launches
               and cost over those of the rehearsal of a run as predicted, without the margin: 10th, 50th and 90th percentile;
               means of the range's ends and of the launches taken
@@ -43,7 +45,18 @@ from pathlib import Path
 
 import numpy as np
 from made_up import MADE_UP
-from populations import PROFILES, RUNS, SHARED_DATA, Population, full_runs, known_from_traces, population, with_traces
+from populations import (
+    PROFILES,
+    RUNS,
+    SHARED_DATA,
+    Population,
+    Run,
+    full_runs,
+    known_from_traces,
+    last_look,
+    population,
+    with_traces,
+)
 from runs import (
     Experiment,
     Numbers,
@@ -64,12 +77,13 @@ from runs import (
 from trouble import GROUPS as TROUBLES
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import ErrorBudget, Look
+from kernelpoint.estimation import Engine, ErrorBudget, Look
 from kernelpoint.estimation.bounds import joint_error_probability
 from kernelpoint.estimation.inference import ratio
 from kernelpoint.estimation.strata.estimators import StrataSample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.planning.plan import Plan
+from kernelpoint.policies.methods.sieve import Sieve
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator
@@ -240,6 +254,13 @@ def single(people: Population, eps: float, options: Namespace) -> Rows:
     yield (), filter(None, map(numbers_of, range(options.seeds)))
 
 
+def sieve(people: Population, eps: float, options: Namespace) -> Rows:
+    design = Sieve(parse_config({"version": 1, "policy": "sieve"})).design(people.program)
+    engine = Engine(design, ErrorBudget(eps, bound="none"), *Sieve.estimates)
+    run = Run(engine, last_look(engine, ("cycles",), people.y[:, None]), people.values)
+    yield (), [(abs(run.error()) <= eps, run.spent, len(engine.drawn()), run.error())]
+
+
 def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
     budget = budget_of(eps, options)
     targets = {name: people.predictions[name] for name in budget.targets}
@@ -321,6 +342,7 @@ EXPERIMENTS = {
     "single": Experiment(
         single, {"multiple": times, "of a mean unit": times, "probability": share, "drawn or out": share}
     ),
+    "sieve": Experiment(sieve, {"in budget": share, "speedup": speedup, "draws": mean, "error": bias}),
     "forecasts": Experiment(
         forecasts,
         {"launches in range": share, "speedup in range": share, "launches, times": quantiles, "cost, times": quantiles}

@@ -2,6 +2,7 @@
 
     python lab/coverage/methods.py sweep --seeds 20
     python lab/coverage/methods.py times --seeds 60 --budgets 0.05,0.01,0.005
+    python lab/coverage/methods.py another --recordings FIRST,SECOND ... --seeds 20 --budgets 0.05,0.01
     python lab/coverage/methods.py representatives
     python lab/coverage/methods.py repeated --seeds 20 --budgets 0.05
 
@@ -12,6 +13,9 @@ direction compares.
 times: share of runs that are right and geometric mean of speedups over the shared profiles, all methods planned from the times
 that they are judged on, times exp(N(0, noise)): `kernelpoint`, with a bound that it measures, STEM and Allegro, whose bound is
 their promise, and random samples as large as those of `kernelpoint`.
+
+another: the same methods for each pair of recordings of one program, launch by launch (files of profiles, or of full runs): all
+are planned from the first and judged on the second.
 
 representatives: the first, middle and last launch of each sequence on simpletorch in Accel-Sim, with launch latency and
 without. `kernelpoint compare` shows the policies there.
@@ -35,6 +39,7 @@ from kernelpoint.estimation import Design, Engine, ErrorBudget, Prediction
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
 from kernelpoint.policies.time_clusters import Leaf, clustered_design
+from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -130,18 +135,33 @@ def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[f
     return float((np.abs(errors) <= eps).mean()), float((1.0 / speeds).mean())
 
 
-def times(budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES) -> Iterator[tuple[Sequence[object], Numbers]]:
-    """Rows of the table `times`, for each noise, method and budget: share of right runs and share simulated, for each
+def from_times(
+    label: str, workloads: Sequence[Population], budgets: Sequence[float], seeds: int
+) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Rows for each method that plans from times, and each budget: share of right runs and share simulated, for each
     workload.
     """
+    for method in TIMED:
+        for eps in budgets:
+            shares = [by_times(people, eps, seeds, method) for people in workloads]
+            yield (label, method.partition(" (")[0], text_of(eps)), [(right, right, spent) for right, spent in shares]
+
+
+def times(budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Rows of the table `times`, for each noise."""
     workloads = [population(name) for name in names]
     for noise in NOISES:
-        noisy = [known_times(people, noise) for people in workloads]
-        for method in TIMED:
-            for eps in budgets:
-                shares = [by_times(people, eps, seeds, method) for people in noisy]
-                label = f"{100 * noise:g} %", method.partition(" (")[0], text_of(eps)
-                yield label, [(right, right, spent) for right, spent in shares]
+        yield from from_times(f"{100 * noise:g} %", [known_times(people, noise) for people in workloads], budgets, seeds)
+
+
+def recorded_again(pair: str) -> Population:
+    """The second of two recordings `FIRST,SECOND`, with the times of the first as predictions: cycles of a full run, or times
+    of a profile.
+    """
+    first, second = map(read_profile, pair.split(","))
+    x, y = (np.asarray(one.counters.get("cycles", one.duration), dtype=float) for one in (first, second))
+    kernel = second.names.numbers
+    return Population(y, kernel, kernel, pair, predictions={"cycles": Prediction(x, is_observed=True)})
 
 
 def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
@@ -191,14 +211,18 @@ def harmonic(values: np.ndarray) -> str:
 
 def main() -> None:
     parser = arguments(__doc__, 20, "0.03,0.05,0.10,0.25")
-    parser.add_argument("what", choices=("sweep", "times", "representatives", "repeated"))
+    parser.add_argument("what", choices=("sweep", "times", "another", "representatives", "repeated"))
+    parser.add_argument("--recordings", nargs="*", default=[], metavar="FIRST,SECOND")
     options = parser.parse_args()
     if options.what == "sweep":
         rows = sweep(options.budgets, options.seeds)
         print_table(["method", "epsilon"], {"speedup": harmonic, "error": percent}, rows)
-    elif options.what == "times":
-        rows = times(options.budgets, options.seeds)
-        print_table(["noise", "method", "budget"], {"right": share, "least": least, "speedup": geometric}, rows)
+    elif options.what in ("times", "another"):
+        if options.what == "times":
+            rows = times(options.budgets, options.seeds)
+        else:
+            rows = from_times("another", [recorded_again(pair) for pair in options.recordings], options.budgets, options.seeds)
+        print_table(["known times", "method", "budget"], {"right": share, "least": least, "speedup": geometric}, rows)
     elif options.what == "repeated":
         columns = {"speedup": harmonic, "error": percent, "simulated": mean, "clusters": mean}
         print_table(["list", "launches", "spread"], columns, repeated(options.budgets[0], options.seeds))

@@ -7,6 +7,7 @@ import shlex
 from contextlib import redirect_stdout
 
 import methods
+import numpy as np
 import pytest
 from compiled import ROOT
 from embedded_host import run_host
@@ -122,6 +123,21 @@ def test_each_command_of_the_page_prints_a_table(words, full_runs):
     if "held" in heading:
         held = [float(row[heading.index("held")]) for row in rows]
         assert sum(held) > 0.8 * len(held)
+
+
+def test_the_times_of_one_recording_plan_the_sample_of_another(tmp_path):
+    random, files = generator(0, "two recordings"), []
+    for name in ("first", "second"):
+        times = 20 * (1 + np.arange(600) % 3) * random.lognormal(0, 0.02, 600)
+        rows = [f"{i},k{i % 3},{1 + i % 3},128,32,0,7,{i},{time:.3f}" for i, time in enumerate(times)]
+        files.append(tmp_path / f"{name}.csv")
+        files[-1].write_text("\n".join(["idx,name,grid,block,regs,smem,stream,ts_us,dur_us", *rows]))
+    pair = ",".join(map(str, files))
+    options = "another", "--recordings", pair, "--seeds", "2", "--budgets", "0.05"
+    cells = ([cell.strip() for cell in line.split("|")] for line in printed("lab/coverage/methods.py", *options)[2:])
+    rows = {method: (float(right), float(speedup[:-1])) for _, _, method, _, right, _, speedup, _ in cells}
+    assert rows["kernelpoint"][0] == rows["stem joint"][0] == 1.0
+    assert rows["kernelpoint"][1] > 10.0
 
 
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
