@@ -88,7 +88,7 @@ def test_a_result_beyond_the_allowance_raises_it_and_the_report_says_so(is_certa
         drawn = engine.wanted()
         engine.record_many(drawn, ("cycles",), np.where(drawn == unit, off, 1.0)[:, None] * x[drawn, None])
         (sentence,) = (line for line in engine.look().assumptions if "most influential" in line)
-        assert ("more than the 3 % of `assume`" in sentence) == (off > 1.0)
+        assert ("more than the assumed 4 %" in sentence) == (off > 1.0)
         assert off == 1.0 or float(re.search(r"may be ([\d.e+]+) % off", sentence)[1]) >= 27.0
 
 

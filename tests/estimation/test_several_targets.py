@@ -87,7 +87,7 @@ def test_cells_for_both_targets_cost_less_than_a_sample_that_ignores_one():
 def ignoring_reads(seed):
     engine = assisted(seed, BOTH)
     engine.sampling._parts = type(engine.sampling._parts)(engine.sampling.design, {"cycles": 0.01})
-    engine.sampling._parts.set(engine.sampling._parts.first(engine.sampling.design.care, ErrorBudget(0.01)))
+    engine.sampling._parts.set(engine.sampling._parts.first(ErrorBudget(0.01)))
     return engine
 
 

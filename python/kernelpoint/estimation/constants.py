@@ -40,6 +40,13 @@ EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be f
 EXPECTED_GROUP_ERROR = 0.2  # how far the levels of two groups may lie apart
 MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off by as much as one that is that large
 
+# Predictions: draws at least
+LEAST_DRAWS = 11  # of a run, and of its beginning or first units if they have an estimate of their own
+UNDRAWN_ERROR = 0.04  # assumed largest relative error of one undrawn unit
+# assumed relative error of first units that are slow: with 95 % probability one of them is drawn if there are enough to break
+# the budget, or if they are COLD_PART of all first units
+COLD = 8.0
+
 # Predictions: what draws tell of them
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
@@ -54,7 +61,7 @@ COLD_PART = 1.0 / 3.0
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
 ROOM = 0.5  # part of the budget that the bound and such outliers may take together before the beginning is apart
 # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so. Below an error of as
-# much, a first pass has SECOND_DRAWS more than `Care.draws`
+# much, a first pass has SECOND_DRAWS more than LEAST_DRAWS
 APART = 0.05
 # draws from which a spread is estimated: of first units at least, and beside another draw of their group before a sample grows
 # by what draws tell

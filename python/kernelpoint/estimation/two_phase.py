@@ -198,7 +198,7 @@ class TwoPhaseSampling(CellSampling):
 
     def errors(self, combination: Combination) -> TotalErrors:
         second, first = super().errors(combination), self._errors_of_first(combination)
-        value, alpha, V2 = second.value, self._alpha(self.looks), second.error**2
+        value, alpha, V2 = second.value, self._alpha, second.error**2
         if self._parts.whole:
             value = float(self._values(combination, self._free).sum())
         else:

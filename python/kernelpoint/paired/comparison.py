@@ -14,6 +14,7 @@ import numpy as np
 from kernelpoint.errors import ConfigError, JournalError, PlanError, damaged_journal
 from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Estimate, Method
 from kernelpoint.estimation.bounds import Kind, joint_error_probability
+from kernelpoint.estimation.constants import UNDRAWN_ERROR
 from kernelpoint.estimation.inference import Errors, ratio
 from kernelpoint.estimation.strata.estimators import StrataSample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
@@ -164,7 +165,7 @@ def _by_cells(first: Run, second: Run) -> Comparison:
     confidence = min(run.ended().confidence for run in (first, second))
     rows = [_row(first, second, name, pairs[name], cells.errors, confidence) for name in names]
     assumed = (
-        f"assumed: a launch that was not drawn changes by no more than {100 * cells.design.care.allowance:g} % of its "
+        f"assumed: a launch that was not drawn changes by no more than {100 * UNDRAWN_ERROR:g} % of its "
         "prediction otherwise than the drawn ones do"
     )
     notes = [*_notes(first, second, rows), *[assumed] * (len(drawn) < cells.design.size)]

@@ -26,40 +26,6 @@ from kernelpoint.repeated import Column, Repeated
 
 
 @dataclass(frozen=True)
-class Care:
-    """Numbers of additional launches to simulate, because of errors that predictions may hide; one set for each value of the
-    configuration key `assume`.
-
-    Attributes:
-        draws: smallest number of sampled launches.
-        allowance: assumed largest relative error of one undrawn launch; enough launches are sampled that it does not break the
-            error budget.
-        shares: True if all interim analyses (at the ends of rounds of sampling) together use the error probability; False if
-            each uses all of it.
-        early: smallest number of sampled launches in the beginning of the run; 0: the beginning is not sampled separately.
-        cold: assumed relative error of first launches of kernels that are slow, for example because of cold caches. With 95 %
-            probability one of them is sampled if there are enough to break the budget, or if they are COLD_PART of all first
-            launches.
-        rare: assumed relative error of kinds of launches that the sample misses. Times their largest share of the total
-            (unseen.unseen_share), it is no more than the budget.
-    """
-
-    draws: int
-    allowance: float
-    shares: bool
-    early: int
-    cold: float
-    rare: float
-
-
-CARE: dict[Assume, Care] = {
-    "repetitive": Care(11, 0.03, False, 0, 0.0, 0.0),
-    "ordinary": Care(11, 0.04, False, 1, 8.0, 0.0),
-    "hostile": Care(20, 0.1, True, 3, 8.0, 1.0),
-}
-
-
-@dataclass(frozen=True)
 class Prediction:
     """Expected value of one counter for each of N launches. Launches with equal expected values are of one kind; values are
     stored once for each of K kinds.
@@ -112,7 +78,9 @@ class AssistedDesign:
         groups: int [N], from 0: group (kernel) of each launch, within which predictions may share an error; -1: the launch is
             always simulated.
         u: float64 [N], random numbers in [0, 1) that never change.
-        assume: errors that predictions may hide: "repetitive", "ordinary" or "hostile" (see CARE).
+        assume: errors that predictions may hide, for which more launches are sampled. "repetitive": none. "ordinary": the
+            beginning of the run, or first launches of groups and shapes, may be unlike the rest. "hostile": the same, and kinds
+            of launches that the sample misses may be slow.
         latency: constant launch latency, in cycles, which is part of the cycles of every launch.
         shapes: int [N], equal for launches of one group with equal shapes (grid and block); None: unknown.
         ranges: for each target that is a total over a range (part of the run): the counter, and bool [N], True for launches in
@@ -261,9 +229,11 @@ class AssistedDesign:
         return Column(prediction.kinds, prediction.values)
 
     @property
-    def care(self) -> Care:
-        """Numbers of additional sampled launches for the design's value of `assume`."""
-        return CARE[self.assume]
+    def rare(self) -> float:
+        """Assumed relative error of kinds of launches that the sample misses; 0: none are assumed. Times their largest share of
+        the total (unseen.unseen_share), it is no more than the budget.
+        """
+        return constants.SLOW if self.assume == "hostile" else 0.0
 
     @cached_property
     def free(self) -> Ints:
@@ -475,12 +445,12 @@ class AssistedDesign:
         return np.sqrt(squares), 0.0
 
     def _least(self, part: int, count: int, allowed: float) -> int:
-        """Draws at least of a part: of the rest none, of the beginning Care.early. Of first units as many as hold one that
-        errs by Care.cold, if those that do break the budget, an error of `allowed` of the part, or are COLD_PART of them.
+        """Draws at least of a part: of the rest none, of the beginning one. Of first units as many as hold one that errs by
+        COLD, if those that do break the budget, an error of `allowed` of the part, or are COLD_PART of them.
         """
         if part < 2:
-            return self.care.early * part
-        cold = max(allowed / max(self.care.cold, 1e-300), constants.COLD_PART)
+            return part
+        cold = max(allowed / constants.COLD, constants.COLD_PART)
         return max(draws_to_see(math.ceil(cold * count), count) if cold < 1.0 else 1, min(constants.SECOND_DRAWS, count))
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
@@ -498,7 +468,7 @@ class AssistedDesign:
             further = (rank_in(self.of_free(np.asarray(self.shapes))) == 0) & ~first
         for early, of_shapes in product((constants.EARLY_UNITS, 1), (further, none)):
             soon = rank < early
-            if self.care.early and float(size[beginning | soon | of_shapes].sum()) <= most:
+            if self.assume != "repetitive" and float(size[beginning | soon | of_shapes].sum()) <= most:
                 parts = ~(beginning | soon | of_shapes), soon & ~first & ~of_shapes, beginning & ~soon & ~of_shapes, first
                 rest, early_units, others, firsts = map(np.flatnonzero, parts)
                 shapes = [np.flatnonzero(of_shapes)] if of_shapes.any() else []

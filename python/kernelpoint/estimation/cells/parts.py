@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.cells.design import AssistedDesign, Care
+from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.fit import AssistedFit, Trust, fit_errors, fit_total, trusted_error
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.moments import Floats, Ints
@@ -46,7 +46,6 @@ class TotalFit:
         parts: these parts.
         exact: sum over parts that are simulated whole.
         known: predictions and sizes of all launches.
-        allowance: assumed largest relative error of one undrawn launch (`Care.allowance`).
         alike: True if all parts have the spread of the rest.
         draws: sampled launches of all parts.
         of_budget: True if the budget is about this counter.
@@ -57,7 +56,6 @@ class TotalFit:
     parts: tuple[Part, ...]
     exact: float
     known: Auxiliary
-    allowance: float
     alike: bool
     draws: Draws
     of_budget: bool
@@ -130,7 +128,7 @@ class TotalFit:
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         if self.of_budget:
             return max(guard, self.unseen_counts(alpha))
-        outlier = max(trusted_error(), *(fit.outlier_size(self.allowance) for fit in self.fits))
+        outlier = max(trusted_error(), *(fit.outlier_size(constants.UNDRAWN_ERROR) for fit in self.fits))
         return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
@@ -144,7 +142,7 @@ class TotalFit:
         (`AssistedFit.outlier_sizes`), for given numbers of cells (groups of launches with similar predictions).
         """
         return [
-            part.largest(cells[part], known, partial(fit.outlier_sizes, self.allowance))
+            part.largest(cells[part], known, partial(fit.outlier_sizes, constants.UNDRAWN_ERROR))
             for fit, part in zip(self.fits, self.parts, strict=True)
         ]
 
@@ -240,7 +238,7 @@ class Parts:
     """
 
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
-        self._groups, self._allowance, self._draws = design.free_groups, design.care.allowance, design.care.draws
+        self._groups, self._rare = design.free_groups, design.rare
         self._parts = design.parts(targets)
         self._is_observed = any(one.is_observed for one in design.known.values())
         self.rest, *self.others = self._parts
@@ -299,23 +297,19 @@ class Parts:
             cells.append(part.bounded(max(numbers)))
         return cells
 
-    def first(self, care: Care, budget: ErrorBudget) -> list[int]:
+    def first(self, budget: ErrorBudget) -> list[int]:
         """Number of cells (groups of launches with similar predictions) in each part of the run for the first pass (round of
-        sampling). There are at least as many as `care` asks for, and so many that one deviating launch does not break the
-        budget.
-
-        Args:
-            care: additional draws that the configuration key `assume` asks for.
-            budget: error allowed.
+        sampling). There are at least LEAST_DRAWS, and so many that neither one deviating launch nor a kind of launches that
+        no draw is of breaks the budget.
         """
         n, alpha = self.rest.cells.first, 1.0 - budget.confidence
         more = constants.SECOND_DRAWS if min(self._targets.values()) < constants.APART else 0
-        least = min(care.draws + more, sum(self.counts))
+        least = min(constants.LEAST_DRAWS + more, sum(self.counts))
         while True:
             numbers = self.cells(n)
             if sum(numbers) >= least and all(  # there is room for an outlier, and for units of a kind that no draw is of
-                self.largest_share(numbers, name) * care.allowance <= eps
-                and not (care.rare and unseen_share(self.shares(numbers, name), alpha) * care.rare > eps)
+                self.largest_share(numbers, name) * constants.UNDRAWN_ERROR <= eps
+                and not (self._rare and unseen_share(self.shares(numbers, name), alpha) * self._rare > eps)
                 for name, eps in self._targets.items()
             ):
                 return numbers
@@ -341,7 +335,7 @@ class Parts:
             alpha: error probability.
             least, most: limits on the number of cells in the rest of the run.
         """
-        n, draws = least, {part: self._draws for part in self.others if part.apart}
+        n, draws = least, {part: constants.LEAST_DRAWS for part in self.others if part.apart}
         while True:
             cells = self.cells(min(n, most), draws)
             if cells == self.counts:
@@ -403,7 +397,7 @@ class Parts:
             fits.append(fit_errors(y, sample, alpha) if part.apart else first.of_other_units(y, sample, unseen))
             parts.append(part)
         joined, alike = Draws(*map(np.concatenate, zip(*drawn, strict=True))), not any(self.apart)
-        return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget, moved)
+        return TotalFit(tuple(fits), tuple(parts), exact, known, alike, joined, trust.of_budget, moved)
 
     def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
         """Sum of squared excesses of units that were slow in the observed profile and are not slow in this run;
@@ -438,7 +432,7 @@ class Parts:
             totals = [float(known.size[part.units].sum()) for part in together]
             for part, total in zip(together, totals, strict=True):
                 sample, units = part.cell_sample(self._groups, corrected)
-                largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
+                largest_outlier = first.largest_outlier(values(units), sample, constants.UNDRAWN_ERROR)
                 if largest_outlier * (sum(totals) if largest_outlier > trusted_error() else total) > room:
                     outlying += together
                     break
@@ -503,9 +497,10 @@ class Parts:
         shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
         largest = int(np.argmax(shares))
         unlike = np.concatenate([part.cells.leaves(part.n).unlike for part in self._parts])[largest : largest + 1]
-        off = float(fit.fits[0].outlier_sizes(self._allowance, unlike)[0])
+        off = float(fit.fits[0].outlier_sizes(constants.UNDRAWN_ERROR, unlike)[0])
         seen = fit.fits[0].largest
-        raised = f", because a simulated unit was {100 * seen:.2g} % off, more than the {100 * self._allowance:g} % of `assume`"
+        assumed = constants.UNDRAWN_ERROR
+        raised = f", because a simulated unit was {100 * seen:.2g} % off, more than the assumed {100 * assumed:g} %"
         apart = {
             "the beginning of the run or first units are unlike the rest: they have an estimate of their own": self._early,
             "the first units of shapes are unlike the rest: they have an estimate of their own": self._shapes,
@@ -513,7 +508,7 @@ class Parts:
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
             f"the most influential simulated unit represents {100 * shares[largest]:.2g} % of {target}; it may be "
-            f"{100 * off:.2g} % off its prediction{raised if seen > self._allowance else ''}",
+            f"{100 * off:.2g} % off its prediction{raised if seen > assumed else ''}",
             *(sentence for sentence, parts in apart.items() if any(part.apart for part in parts)),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]

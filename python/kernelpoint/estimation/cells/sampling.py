@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.cells.design import CARE, AssistedDesign
+from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
@@ -72,7 +72,7 @@ class CellSampling(Sampling):
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
-        self._parts.set(self._parts.first(design.care, budget))
+        self._parts.set(self._parts.first(budget))
 
     def _predicted_targets(self) -> dict[str, float]:
         """Counters for which cells are made, each with the smallest relative error that a target allows."""
@@ -104,10 +104,10 @@ class CellSampling(Sampling):
 
     # ---- looks ------------------------------------------------------------------------------------------------------
 
-    def _alpha(self, look: int) -> float:
-        """Error probability of a look (1, 2, ...): all of it at each, or halved from look to look (`assume: hostile`)."""
-        alpha = 1.0 - self.budget.confidence
-        return alpha * 0.5**look if self.budget.bound == "sequential" and self.design.care.shares else alpha
+    @property
+    def _alpha(self) -> float:
+        """Error probability of each look."""
+        return 1.0 - self.budget.confidence
 
     @property
     def _simulated_free(self) -> NDArray[np.bool_]:
@@ -172,7 +172,7 @@ class CellSampling(Sampling):
         fit = self._parts.fit(
             lambda places: self._values(combination, self._free[places]) + added[places],
             known,
-            self._alpha(self.looks),
+            self._alpha,
             trust,
         )
         fit = replace(fit, exact=fit.exact - float(added.sum()))
@@ -198,13 +198,10 @@ class CellSampling(Sampling):
         if self._parts.whole:
             values = self._results_of(combination, units) + self.design.departure(combination, units)
             return TotalErrors(float(values.sum()), simulated, t=t)
-        fit, alpha = self._fit(combination), 1.0 - self.budget.confidence
+        fit, alpha = self._fit(combination), self._alpha
         constant = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
         value = fit.estimate + constant + self._simulated(combination, self._certain)
-        of_look = self._alpha(self.looks)
-        t += quantile(
-            of_look if self._like else fit.fits[0].spent(of_look), fit.nu
-        )  # doubts are of predictions, not of changes
+        t += quantile(alpha if self._like else fit.fits[0].spent(alpha), fit.nu)  # doubts are of predictions, not of changes
         unseen = sum(abs(weight) * self._fit([(1.0, name)]).unseen_counts(alpha) for weight, name in combination)
         guard = max(fit.guard(alpha), unseen if len(combination) > 1 else 0.0)
         return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
@@ -283,7 +280,7 @@ class CellSampling(Sampling):
         return self._parts.with_outliers(
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
-            self._alpha(self.looks),
+            self._alpha,
             Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
             room * abs(stated[counter].estimate),
         )
@@ -318,13 +315,15 @@ class CellSampling(Sampling):
             most = min(most, enough)
         least = n + (not any(parts.apart)) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
         if any(self._fits[self.counted(target)].has_doubted_part for target in self.budget.targets):
-            least = max(least, min(CARE["hostile"].draws, parts.rest.count))  # few draws may agree although predictions fail
+            least = max(
+                least, min(2 * constants.LEAST_DRAWS, parts.rest.count)
+            )  # few draws may agree although predictions fail
         most = max(most, least)
         if self.looks >= constants.PASSES - 1:
             parts.set(parts.counts)
         else:
             demands = [self._demand(look, target) for target in self.budget.targets]
-            parts.set(parts.needed(demands, self._alpha(self.looks + 1), least, most))
+            parts.set(parts.needed(demands, self._alpha, least, most))
         return True
 
     def _demand(self, look: Look, target: str) -> Demand:
@@ -342,7 +341,7 @@ class CellSampling(Sampling):
             of = look.ratios[target]
             half *= fit.error * abs(of.estimate) / max(total * of.std_error, 1e-300)
         elif target in self.ranges.of:  # what it states beyond t SE falls with it
-            now, _ = fit.error_with({part: part.n for part in fit.parts}, known, self._alpha(self.looks))
+            now, _ = fit.error_with({part: part.n for part in fit.parts}, known, self._alpha)
             half *= now * scale / max(look.ranges[target].half_width, 1e-300)
             unseen = 0.0
         guard = self.design.of_uncertain(name, eps) * float(size.sum())
