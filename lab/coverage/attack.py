@@ -18,7 +18,6 @@ from populations import Population, with_metadata
 from runs import arguments, print_table, text_of
 from trouble import Launches
 
-from kernelpoint.estimation import Prediction
 from kernelpoint.randomness import generator
 
 Random = np.random.Generator
@@ -119,7 +118,7 @@ def attack(number: int, given: str, seed: int) -> Population:
     if given == "names":
         return people
     if given == "times":
-        return replace(people, predictions={"cycles": Prediction(recorded("profile"), is_observed=True)}, latency=0.0)
+        return replace(people.with_times(recorded("profile")), latency=0.0)
     return replace(people, predictions={"cycles": latency + predicted[given]})
 
 

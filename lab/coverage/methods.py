@@ -35,7 +35,7 @@ import numpy as np
 from populations import PROFILES, Population, population
 from runs import Numbers, arguments, bias, mean, percent, print_table, share, speedup, text_of
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Prediction
+from kernelpoint.estimation import Design, Engine, ErrorBudget
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
 from kernelpoint.policies.time_clusters import Leaf, clustered_design
@@ -115,7 +115,7 @@ def sweep(budgets: Sequence[float], seeds: int) -> Iterator[tuple[Sequence[objec
 def known_times(people: Population, noise: float) -> Population:
     """The population with its true times, disturbed by a relative error `noise`, as predictions."""
     off = generator(0, f"times {people.name}").lognormal(0.0, noise, len(people.y))
-    return replace(people, predictions={"cycles": Prediction(people.y * off, is_observed=True)})
+    return people.with_times(people.y * off)
 
 
 def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[float, float]:
@@ -161,7 +161,7 @@ def recorded_again(pair: str) -> Population:
     first, second = map(read_profile, pair.split(","))
     x, y = (np.asarray(one.counters.get("cycles", one.duration), dtype=float) for one in (first, second))
     kernel = second.names.numbers
-    return Population(y, kernel, kernel, pair, predictions={"cycles": Prediction(x, is_observed=True)})
+    return Population(y, kernel, kernel, pair, second).with_times(x)
 
 
 def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:

@@ -121,6 +121,13 @@ class Population(Launches):
         """True value of every counter for each launch, float64 [N]."""
         return {**self.counters, "cycles": self.y}
 
+    def with_times(self, times: np.ndarray) -> Population:
+        """The population with the times of another run of its launches, which become predictions as in the shipped policy."""
+        assert self.program is not None
+        design = policy(ErrorBudget(0.05)).design(replace(self.program, duration=times, counters={}))
+        assert isinstance(design, AssistedDesign)
+        return replace(self, predictions=design.predictions)
+
     def with_trouble(self, trouble: str, seed_of: str) -> Population:
         """The population with one kind of disturbance added to its results, which neither covariates nor predictions show."""
         return replace(self, name=f"{self.name}, {trouble}", y=self.troubled(trouble, seed_of), counters={})

@@ -325,7 +325,7 @@ def hash_design(design: Design | AssistedDesign) -> str:
     if isinstance(design, AssistedDesign):
         predictions = [prediction for _, prediction in sorted(design.known.items())]
         parts = [design.groups, design.u, np.array(design.latency), design.kinds]
-        parts += [part for one in predictions for part in (one.values, one.of_draws, one.deviations)]
+        parts += [part for one in predictions for part in (one.values, one.of_draws, one.deviations, one.second)]
         parts += [np.array([1]) for one in predictions if one.is_observed]
     else:
         parts = [design.strata, design.first_sizes, design.u, design.x, design.clusters, design.chosen]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.numbering import number_labels
 
 
@@ -81,3 +82,28 @@ def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray
         numbers = np.where(is_there, numbering.number[at].astype(np.int64) + 1, 0)
         labels = number_labels(labels * (len(numbering.first) + 1) + numbers).number.astype(np.int64)
     return labels
+
+
+def usual(values: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    """Mean value of the launches that should be alike, for each launch, float64 [N].
+
+    Model: a launch whose value is more than 1 + SLOW times the median of those, or less than the median over 1 + SLOW, is of
+    another kind. It keeps its value, and does not enter the mean.
+
+    Args:
+        values: float64 [N], 0 or more, such as times of a profile.
+        alike: int [N], equal for launches that should be alike, such as those with equal names, shapes and neighbours.
+
+    >>> usual(np.array([4.0, 5.0, 6.0, 90.0, 7.0]), np.array([0, 0, 0, 0, 1])).tolist()
+    [5.0, 5.0, 5.0, 90.0, 7.0]
+    """
+    label = number_labels(alike).number
+    count = np.bincount(label)
+    order = np.lexsort((values, label))
+    median = values[order][np.cumsum(count) - count + (count - 1) // 2][label]
+    far = 1.0 + constants.SLOW
+    is_usual = (values <= far * median) & (far * values >= median)
+    mean = np.bincount(label[is_usual], values[is_usual], len(count)) / np.maximum(
+        np.bincount(label[is_usual], minlength=len(count)), 1
+    )
+    return np.where(is_usual, mean[label], values)

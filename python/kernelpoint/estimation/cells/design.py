@@ -37,6 +37,8 @@ class Prediction:
         is_observed: True if the values were measured launch by launch (times of a profile), and so have separate errors; False
             if a model computes them, which may be wrong for whole kernels.
         kinds: int [N], kind of each launch; None: every launch has its own kind.
+        second: float64 [K], expected value from a second source; None: there is none. The sample decides how much each of both
+            counts (`fit.share_of_second`).
 
     >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
     [9.0, 4.0, 9.0]
@@ -47,6 +49,7 @@ class Prediction:
     deviations: Floats | None = None
     is_observed: bool = False
     kinds: NDArray[np.integer] | None = None
+    second: Floats | None = None
 
     @property
     def size(self) -> int:
@@ -57,6 +60,12 @@ class Prediction:
     def mean(self) -> Floats:
         """float64 [N]: expected value of each launch."""
         return self.values if self.kinds is None else self.values[self.kinds]
+
+    @property
+    def change(self) -> Floats:
+        """float64 [N]: second expected value of each launch minus the first; 0 without a second source."""
+        change = np.zeros(len(self.values)) if self.second is None else self.second - self.values
+        return change if self.kinds is None else change[self.kinds]
 
     def of_draw(self, units: NDArray[np.integer]) -> Floats:
         """float64 [units]: expected result of the launches with the given indices if they are simulated."""
@@ -117,7 +126,8 @@ class AssistedDesign:
         for name, one in self.known.items():
             if one.kinds is not kinds:
                 raise ConfigError("design.predictions: the counters have different `kinds`; give all of them the same array")
-            for what, values in (("", one.values), (" of draws", one.of_draws), (" as deviations", one.deviations)):
+            further = (" of draws", one.of_draws), (" as deviations", one.deviations), (" from a second source", one.second)
+            for what, values in (("", one.values), *further):
                 if values is not None and not ((values[present] >= 0.0) & (values[present] <= 1e60)).all():
                     raise ConfigError(f"design.predictions of {name}{what} must be numbers from 0 to 1e60")
         check_assume(self.assume)
@@ -161,8 +171,10 @@ class AssistedDesign:
         values = (
             self.known[ACTIVE_CYCLES].values if ACTIVE_CYCLES in self.known else np.maximum(cycles.values - self.latency, 0.0)
         )
-        of_draws = None if cycles.of_draws is None else np.maximum(cycles.of_draws - cycles.values + values, 0.0)
-        return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
+        of_draws, second = (
+            None if one is None else np.maximum(one - cycles.values + values, 0.0) for one in (cycles.of_draws, cycles.second)
+        )
+        return {**self.known, "cycles": replace(cycles, values=values, of_draws=of_draws, second=second)}
 
     def constant(self, counter: str) -> float:
         """Part of a counter that is the same for every launch: the launch latency for cycles, 0 for any other counter."""

@@ -287,6 +287,33 @@ def _mean_square(z: Floats, q: Floats, count: float, nu: float, least: float) ->
     return max(K, least), nu
 
 
+def share_of_second(r: Floats, change: Floats, size: Floats, group: Ints) -> float:
+    """Share v, from 0 to 1, with which the second of two predictions counts: x + v (second - x).
+
+    Formula: v = S_zr / (S_zz + k^2), at most 1: least squares of the errors r on z = second - x inside groups (kernels), with
+    weights 1 / size^2, shrunk to 0. k^2 is the residual mean square. It is the posterior mean where v has the standard
+    deviation 1 beforehand. A slope of less than two standard errors, k / sqrt(S_zz) each, is 0.
+
+    Args:
+        r: float64 [n], results of the sampled launches minus their first predictions.
+        change: float64 [n], their second predictions minus the first.
+        size: float64 [n], amounts to which errors are relative.
+        group: int64 [n], group (kernel) of each.
+
+    >>> z = np.array([1.0, -2.0, 3.0])
+    >>> [round(share_of_second(r, z, np.full(3, 9.0), np.zeros(3, int)), 2) for r in (z, 0.0 * z)]
+    [1.0, 0.0]
+    """
+    w = 1.0 / (size * size)
+    weight = np.bincount(group, w)
+    some = np.where(weight > 0.0, weight, 1.0)
+    r, z = (v - (np.bincount(group, w * v) / some)[group] for v in (r, change))
+    zz, zr, rr = (float((w * v).sum()) for v in (z * z, z * r, r * r))
+    df = max(len(r) - int((weight > 0.0).sum()) - 1, 1)
+    k2 = max((rr - zr * zr / max(zz, 1e-300)) / df, constants.MIN_SQUARED_ERROR)
+    return min(zr / (zz + k2), 1.0) if zr > 2.0 * math.sqrt(k2 * zz) else 0.0
+
+
 def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
     """Estimate a total from a prediction of every launch and one draw in each cell: generalised regression estimator (Sarndal,
     Swensson, Wretman 1992, chapters 6, 7). For given cells (groups of launches with similar predictions) it is unbiased

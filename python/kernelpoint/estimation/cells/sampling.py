@@ -14,7 +14,7 @@ from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
-from kernelpoint.estimation.cells.fit import Trust
+from kernelpoint.estimation.cells.fit import Trust, share_of_second
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
 from kernelpoint.estimation.inference import Combination, TotalErrors
@@ -70,6 +70,7 @@ class CellSampling(Sampling):
         self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
         self._sampling_budget = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
+        self._seconds: dict[str, float] = {}  # share of a second source of predictions, by counter
         self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(budget))
@@ -137,11 +138,14 @@ class CellSampling(Sampling):
             self._scales.get(counter, 1.0),
             self.design.predicted_by(self._like.get(counter, counter), self.target),
         )
-        return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 else "")
+        return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 and name not in self._seconds else "")
 
     def _prediction(self, counter: str) -> tuple[Column, Column]:
         """Prediction and size of a counter, of the free units; of one that has none of its own, in proportion to another's."""
-        x, size = self.design.prediction(self._like.get(counter, counter), self.target)
+        like = self._like.get(counter, counter)
+        x, size = self.design.prediction(like, self.target)
+        if (name := self.design.predicted_by(like, self.target)) in self._seconds:
+            x = Column(None, x[:] + self._seconds[name] * self._change(name))
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
@@ -209,17 +213,18 @@ class CellSampling(Sampling):
     def begin_analysis(self, states: bool) -> None:
         """Start an interim analysis (end of a round of sampling): forget the estimates of the last one, and compute, for each
         counter without predictions of its own, its ratio to the counter whose predictions it uses, from all draws (combined
-        ratio estimator, Cochran 1977, section 6.11; its bias is of order 1 / draws). Measured predictions are scaled, too.
+        ratio estimator, Cochran 1977, section 6.11; its bias is of order 1 / draws). Measured predictions are scaled, too. Of
+        two sources of predictions, compute how much the second counts.
 
         Args:
             states: True if half-widths are stated.
         """
-        self._fits, self._states, self._scales = {}, states, {}
+        self._fits, self._states, self._scales, self._seconds = {}, states, {}, {}
         constants_of = self.design.known
         names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
-        if not names or self._parts.whole:
+        if self._parts.whole:
             return
-        weights = np.where(self._has, self._weights_of_draws(), 0.0)
+        weights = np.where(self._has, self._weights_of_draws(), 0.0) if names else np.zeros(0)
         drawn = np.flatnonzero(weights)
         for name in names:
             x, _ = self.design.prediction(self._like.get(name, name), self.target)
@@ -227,6 +232,21 @@ class CellSampling(Sampling):
             total = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
             if predicted > 0.0 and total >= 0.0:
                 self._scales[name] = total / predicted
+        for name, prediction in self.design.uncertain.items():
+            if prediction.second is not None and name in self.counters:
+                self._seconds[name] = self._share_of_second(name)
+
+    def _change(self, name: str) -> Floats:
+        """Second prediction of a counter minus the first, of the free units."""
+        return self.design.of_free(self.design.uncertain[name].change)
+
+    def _share_of_second(self, name: str) -> float:
+        """How much the second source of a counter's predictions counts, by the draws of the largest part of the run."""
+        drawn, scale = self._parts.rest.sample(), self._scales.get(name, 1.0)
+        drawn = drawn[self._has[drawn]]
+        x, size = (scale * values[drawn] for values in self.design.prediction(name, name))
+        r = self._values([(1.0, name)], self._free[drawn]) - x
+        return share_of_second(r, scale * self._change(name)[drawn], size, self.design.free_groups[drawn].astype(np.int64))
 
     def begin_comparison(self, like: Mapping[str, str]) -> None:
         """Start the comparison of two runs. The sampling then has the counters of both runs, under different names.

@@ -12,7 +12,7 @@ from kernelpoint.clustering import threshold_clusters, unit_rows
 from kernelpoint.estimation import AssistedDesign, Assume, Design, Prediction, stratify
 from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import context, first_of_each_process, varying_context
+from kernelpoint.policies.labels import context, first_of_each_process, usual, varying_context
 from kernelpoint.policies.methods.random import simple_random_sample
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need, known_times, require, usable, why_no_cells, why_unassisted
@@ -61,7 +61,8 @@ class KernelPoint(Policy):
     Sources of predictions, the first that is available:
 
     * the fast model, if all launches are traced;
-    * times of a profile; a traced launch without a time is predicted from its number of instructions;
+    * times of a profile, and mean times of launches with equal neighbours, where the sample decides how much each counts; a
+      traced launch without a time is predicted from its number of instructions;
     * costs that a simulator states for its launches (program/described.py).
 
     Without predictions, groups are strata, nested in levels from coarse to fine:
@@ -192,18 +193,20 @@ def _by_model(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_
 def _by_times(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
     """Times of a profile, with the counters of one that a simulator made, as predictions; which launches they know.
 
-    A traced launch without a time is predicted by its work, at the median time for an amount of work.
+    A traced launch without a time is predicted by its work, at the median time for an amount of work. A second source of
+    predictions is the mean time of launches that are alike: the scatter of their times may be of that run only.
     """
     times, timed = known_times(program, "kernelpoint")
-    has_work = timed
+    has_work, content = timed, program.signature
     if program.contents is not None:
-        _, work, has_work = _from_traces(program)
+        (_, _, content, _), work, has_work = _from_traces(program)
         is_timed = has_work & timed
         times = np.where(is_timed, times, np.median(times[is_timed] / work[is_timed]) * work)
     means = usable({**program.counters, "cycles": times}, has_work)
     # A profiler's counters have other names and units than a simulator's
     names = means if "cycles" in program.counters else ("cycles",)
-    return {name: Prediction(means[name], is_observed=True) for name in names}, has_work
+    alike = varying_context(context(content, program.offsets), program.kernels, program.signature, program.offsets)
+    return {name: Prediction(means[name], is_observed=True, second=usual(means[name], alike)) for name in names}, has_work
 
 
 def _levels(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:

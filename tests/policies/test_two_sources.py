@@ -1,0 +1,67 @@
+"""Two sources of predictions: the time of a launch in a profile, and the mean time of launches that are alike."""
+
+import numpy as np
+import pytest
+
+from kernelpoint.config import parse_config
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Prediction, passes
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
+from kernelpoint.program import ProgramBuilder
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+LAUNCHES, KERNELS = 3000, 12
+KERNEL = np.arange(LAUNCHES) % KERNELS
+USUAL = generator(0, "usual times").lognormal(6.0, 1.0, KERNELS)[KERNEL]
+
+
+def noise(run, of):
+    return generator(0, f"{run} times").lognormal(0.0, of, LAUNCHES)
+
+
+def design(times, second=True):
+    """The design that the policy makes from a profile, or the same without the second source."""
+    builder = ProgramBuilder("profile.csv")
+    for order, (kernel, time) in enumerate(zip(KERNEL, times, strict=True)):
+        builder.add(f"kernel{kernel}", (4, 1, 1), (32, 1, 1), order=order, duration=float(time))
+    config = parse_config({"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": 0.02}})
+    made = KernelPoint(config).design(builder.finish())
+    assert isinstance(made, AssistedDesign)
+    if second:
+        return made
+    return AssistedDesign({"cycles": Prediction(times, is_observed=True)}, made.groups, made.u, shapes=made.shapes)
+
+
+def run(made, y, seed, eps=0.02):
+    """True if the interval holds the total, and the number of launches drawn."""
+    made = AssistedDesign(made.predictions, made.groups, permanent_random_numbers(seed, 0, len(y)), shapes=made.shapes)
+    engine = Engine(made, ErrorBudget(eps))
+    *_, look = passes(engine, ("cycles",), y)
+    return look.estimates["cycles"].contains(float(y.sum())), len(engine.drawn())
+
+
+@pytest.mark.parametrize(("of_launches", "fewer"), [(0.0, 0.5), (0.15, 1.05)])
+def test_scatter_that_does_not_repeat_costs_fewer_draws_and_scatter_that_repeats_no_more(of_launches, fewer):
+    y = USUAL * noise("own", of_launches)
+    times = y * (noise("profile", 0.15) if of_launches == 0.0 else 1.0)
+    runs = {second: [run(design(times, second), y, seed) for seed in range(20)] for second in (True, False)}
+    assert np.mean([held for held, _ in runs[True]]) >= 0.95
+    assert np.mean([drawn for _, drawn in runs[True]]) <= fewer * np.mean([drawn for _, drawn in runs[False]])
+
+
+def test_a_launch_that_was_far_slower_than_its_like_keeps_its_time():
+    y = USUAL * noise("profile", 0.1)
+    y[1700] *= 30.0
+    second = design(y).known["cycles"].second
+    assert second is not None and second[1700] == y[1700] and second[1700 + KERNELS] != y[1700 + KERNELS]
+    assert np.mean([run(design(y), y, seed)[0] for seed in range(20)]) >= 0.95
+
+
+def test_the_unit_of_both_sources_changes_no_draw():
+    y = USUAL * noise("own", 0.05)
+    times = y * noise("profile", 0.1)
+    assert [run(design(times), y, seed) for seed in range(3)] == [run(design(37.0 * times), y, seed) for seed in range(3)]
+
+
+def test_a_second_source_must_have_a_number_for_every_launch():
+    with pytest.raises(Exception, match="from a second source must be numbers from 0"):
+        AssistedDesign({"cycles": Prediction(np.ones(2), second=np.array([1.0, np.nan]))}, np.zeros(2, int), np.zeros(2))
