@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import MISSING
 from pathlib import Path
 from statistics import fmean, harmonic_mean
 from typing import Any
 
-from pydantic.fields import FieldInfo
-
 from kernelpoint.cli import COMMANDS, command
 from kernelpoint.config.reference import EVERYDAY, keys
 from kernelpoint.policies.registry import POLICIES
+from kernelpoint.typed import Key, keys_of
 
 DOCS = Path(__file__).parent
 COMMANDS_PAGE, CONFIGURATION_PAGE = (DOCS / name for name in ("commands.md", "configuration.md"))
@@ -68,26 +68,24 @@ def _help(parameter: Any) -> str:
 
 def keys_table(everyday: bool) -> str:
     """The table of the keys for every day, or of the others."""
-    rows = [
-        f"| `{name}` | {_default(field)} | {field.description} |" for name, field in keys() if (name in EVERYDAY) is everyday
-    ]
+    rows = [f"| `{name}` | {_default(key)} | {key.description} |" for name, key in keys() if (name in EVERYDAY) is everyday]
     head = "Key" if everyday else "Expert key"
     return "\n".join([f"| {head} | Default | Meaning |", "|---|---|---|", *rows]) + "\n"
 
 
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
+def _default(key: Key) -> str:
+    if key.default is MISSING:
         return "required"
-    return "none" if field.default is None else f"`{field.default}`"
+    return "none" if key.default is None else f"`{key.default}`"
 
 
 def parameters_table() -> str:
     """The table of parameters: what each policy of ours lets a user set."""
     rows = []
     for name in POLICIES.own_names():
-        for key, field in POLICIES.load(name).Parameters.model_fields.items():
-            default = "the error budget" if field.default is None else f"`{field.default}`"
-            rows.append(f"| `{name}` | `{key}` | {default} | {field.description} |")
+        for key in keys_of(POLICIES.load(name).Parameters):
+            default = "the error budget" if key.default is None else f"`{key.default}`"
+            rows.append(f"| `{name}` | `{key.name}` | {default} | {key.description} |")
     return "\n".join(["| Policy | Parameter | Default | Meaning |", "|---|---|---|---|", *rows]) + "\n"
 
 

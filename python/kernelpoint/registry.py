@@ -7,11 +7,13 @@ import hashlib
 import importlib
 import inspect
 import pkgutil
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import open_regular
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -79,6 +81,8 @@ class Registry(Generic[T]):
         return sorted(module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_"))
 
     def _installed(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # dear to load; most runs use no other package
+
         return {point.name: point for point in entry_points(group=self.group)}
 
     def _checked(self, name: str, point: EntryPoint) -> type[T]:

@@ -140,7 +140,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=5,
 )
-KEYS = st.sampled_from([*Config.model_fields, "error_budget.relative_error", "replay.validation", "x.y", "<<"])
+KEYS = st.sampled_from([*Config.__match_args__, "error_budget.relative_error", "replay.validation", "x.y", "<<"])
 
 
 @EXAMPLES

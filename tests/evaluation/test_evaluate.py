@@ -5,7 +5,7 @@ import pytest
 from workloads import synthesised
 
 import kernelpoint as kp
-from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, evaluate
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.policies.methods.pka import COUNTERS
@@ -140,9 +140,13 @@ def test_latency_is_taken_off_for_the_second_error_which_no_latency_leaves_out(t
     assert row.error_beyond_latency == pytest.approx(row.error * row.total / (row.total - 300 * 1000))
 
 
-@pytest.mark.parametrize("latency", ["1e9", "-1", "nan", "inf"])
-def test_a_latency_that_is_not_below_the_shortest_launch_is_refused(truth_file, latency):
-    with pytest.raises(ProfileError, match=r"latency: got .*the shortest launch of .*truth\.csv"):
+@pytest.mark.parametrize(
+    ("latency", "message"),
+    [*((value, r"the shortest launch of .*truth\.csv") for value in ("1e9", "-1")),
+     *((value, "expected a finite number") for value in ("nan", "inf", "many"))],
+)  # fmt: skip
+def test_a_latency_that_is_not_below_the_shortest_launch_is_refused(truth_file, latency, message):
+    with pytest.raises(KernelPointError, match=rf"latency: got .*{message}"):
         load(f"truth={truth_file},latency={latency}")
 
 

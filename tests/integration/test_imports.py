@@ -20,8 +20,8 @@ PARTS = {
     "traces": ("import kernelpoint.traces", "torch scipy sklearn typer rich pydantic yaml"),
     "a run of one process": (
         "import kernelpoint.session.boundary; from kernelpoint.policies.registry import load_policy; load_policy('random')",
-        "dask distributed tornado torch sklearn scipy typer rich pandas vl_convert kernelpoint_lab kernelpoint.coordinator "
-        "kernelpoint.session.worker",
+        "dask distributed tornado torch sklearn scipy typer rich pandas vl_convert pydantic importlib.metadata kernelpoint_lab "
+        "kernelpoint.coordinator kernelpoint.session.worker",
     ),
     "the help of plan": ("from kernelpoint.cli import command; command('plan')", "numpy pydantic rich kernelpoint.estimation"),
     "clusters by thresholds": (

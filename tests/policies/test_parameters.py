@@ -1,5 +1,7 @@
 """The contract of every policy. Its parameters are declared, checked, documented, and part of the identity of a run."""
 
+from dataclasses import MISSING
+
 import pytest
 
 from kernelpoint.config import parse_config
@@ -8,6 +10,7 @@ from kernelpoint.planning.making import origin_of
 from kernelpoint.policies.conformance import CHECKS, make, synthetic_profile, synthetic_scan
 from kernelpoint.policies.registry import POLICIES, load_policy
 from kernelpoint.program import Program
+from kernelpoint.typed import keys_of
 
 
 def config(choice, **more):
@@ -21,7 +24,7 @@ def design(choice, population):
 
 def test_a_name_alone_stands_for_the_defaults():
     short, long = config("stem"), config({"name": "stem"})
-    assert short == long and short.model_dump()["policy"] == "stem"
+    assert short == long and short.written()["policy"] == "stem"
     assert load_policy(short.policy)(short).parameters.epsilon is None
 
 
@@ -52,15 +55,15 @@ def test_no_more_clusters_are_made_than_allowed(name):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"name": "stem", "epsilon": 2.0}, r"policy.epsilon: got 2.0; input should be less than 1"),
+        ({"name": "stem", "epsilon": 2.0}, r"policy.epsilon: got 2.0; expected a number, above 0 and below 1"),
         (
             {"name": "stem", "eps": 0.1},
             r"policy.eps: unknown key \(did you mean epsilon\?\) \(value 0.1\); allowed here: epsilon",
         ),
         ({"name": "all", "epsilon": 0.1}, r"policy.epsilon: unknown key \(value 0.1\); allowed here: none"),
-        ({"name": "random", "first_sample": True}, r"policy.first_sample: got True; input should be a valid integer"),
+        ({"name": "random", "first_sample": True}, r"policy.first_sample: got True; expected a whole number, at least 2"),
         ({"epsilon": 0.1}, r"policy.name: this key is required"),
-        (["stem"], r"policy: got \['stem'\]; input should be a policy's name, or a mapping"),
+        (["stem"], r"policy: got \['stem'\]; expected a policy's name, or a mapping"),
         ({"name": "simpoint", "epsilon": 0.1}, r"policy: got 'simpoint'; allowed: all"),
     ],
 )
@@ -78,8 +81,8 @@ def test_a_plan_with_other_parameters_is_another_plan():
 
 def test_every_parameter_has_a_default_and_a_description():
     for name in POLICIES.names():
-        for key, field in load_policy(name).Parameters.model_fields.items():
-            assert field.description and not field.is_required(), f"{name}.{key}"
+        for key in keys_of(load_policy(name).Parameters):
+            assert key.description and key.default is not MISSING, f"{name}.{key.name}"
 
 
 @pytest.mark.parametrize("name", POLICIES.names())

@@ -80,12 +80,19 @@ def test_a_design_that_is_none_is_refused_in_the_policys_name(install, right, wr
 @pytest.mark.parametrize(
     ("check", "source"),
     [
+        (
+            "parameters_have_defaults_and_descriptions",
+            "    @dataclass(frozen=True)\n    class Parameters(Section):\n        first: int = 5\n",
+        ),
         ("inputs_are_a_set_of_needs", "    @classmethod\n    def inputs(cls, available):\n        return ['traces']\n"),
-        ("parameters_have_defaults_and_descriptions", "    class Parameters(Section):\n        first: int = 5\n"),
+        (
+            "parameters_have_defaults_and_descriptions",
+            "    class Parameters(Section):\n        first: Annotated[int, 'launches'] = 5\n",
+        ),
     ],
 )
 def test_the_contract_suite_finds_inputs_and_parameters_that_are_stated_wrongly(install, check, source):
-    head = "from kernelpoint.config import Section\n"
+    head = "from dataclasses import dataclass\nfrom typing import Annotated\nfrom kernelpoint.config import Section\n"
     install("careless", f"{head}{HALVES}\n{source}", "kernelpoint.policies", careless="Halves")
     with pytest.raises(AssertionError):
         next(rule for rule in CHECKS if rule.__name__ == check)("careless")

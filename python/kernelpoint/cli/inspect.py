@@ -160,7 +160,7 @@ def pack_record(pack: Path) -> dict[str, Any]:
     about = about_pack(pack)
     return {
         "kernelpoint": about.kernelpoint,
-        "list": about.list_name,
+        "list": about.list,
         "traces": len(about.files),
         "whole": sum(file.whole for file in about.files),
         "footprints": len(about.footprints),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -71,9 +72,9 @@ def plan(
     keys = {"version": 1, "policy": policy, "seed": seed, "profile": profile and str(profile)}
     keys["encoder"] = {"checkpoint": checkpoint}
     settings = load_config(config) if config else parse_config(keys, "options")
-    settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or [])]})
+    settings = replace(settings, accept=[*settings.accept, *(accept or [])])
     if clusters:
-        settings = settings.model_copy(update={"fast_model": "off"})
+        settings = replace(settings, fast_model="off")
     made = made_plan(traces, settings, gpu or [], "`profile:`" if config else "--profile", workers, cluster)
     if clusters:
         show_clusters(made, output)

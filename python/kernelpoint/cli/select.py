@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +76,7 @@ def select(
     keys = {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": relative_error}}
     settings = load_config(config) if config else parse_config(keys, "options")
     check_kinds(accept or (), "--accept")
-    settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or ())]})
+    settings = replace(settings, accept=[*settings.accept, *(accept or ())])
     for path in census:
         with elapsed_time(f"reading {path.name}", log):
             counted = read_census(path, tracer, log, settings.accept)

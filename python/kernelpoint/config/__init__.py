@@ -9,3 +9,4 @@ from kernelpoint.config.schema import EncoderConfig as EncoderConfig
 from kernelpoint.config.schema import ErrorBudgetConfig as ErrorBudgetConfig
 from kernelpoint.config.schema import PolicyChoice as PolicyChoice
 from kernelpoint.config.schema import Section as Section
+from kernelpoint.typed import Range as Range

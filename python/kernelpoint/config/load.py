@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
-from pydantic import ValidationError
 
 from kernelpoint.config.schema import Config, Section, sections
 from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import read_regular
+from kernelpoint.typed import Mismatch, reader
 
 S = TypeVar("S", bound=Section)
 MOST_BYTES = 1 << 18
@@ -142,19 +142,20 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
 
     >>> parse_config({"version": 1, "policy": "all"}).error_budget.confidence
     0.95
-    >>> parse_config({"version": 1, "policy": "all", "error_budget.confidence": 0.9}).error_budget.confidence
-    0.9
+    >>> parse_config({"version": 1, "policy": "per-kernel", "error_budget.confidence": 0.9}).replay.state
+    'empty'
     >>> parse_config({"version": 1, "policy": "all", "seed": -1})
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.ConfigError: configuration: seed: got -1; input should be greater than or equal to 0
+    kernelpoint.errors.ConfigError: configuration: seed: got -1; expected a whole number from 0 to 18446744073709551615
     """
     if not isinstance(content, dict):
         raise ConfigError(f"{source}: expected keys and values, got {'nothing' if content is None else type(content).__name__}")
-    try:
-        return Config.model_validate(_nested(content, source))
-    except ValidationError as error:
-        raise ConfigError("\n".join(f"{source}: {line}" for line in _complaints(error, Config))) from None
+    keys = _nested(content, source)
+    replay = keys.get("replay", {})
+    if keys.get("policy") == "per-kernel" and isinstance(replay, dict):  # stands for these two keys
+        keys |= {"policy": "all", "replay": {**replay, "state": "empty"}}
+    return _checked(Config, keys, f"{source}: ")
 
 
 def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
@@ -172,10 +173,19 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
     >>> check_section(EncoderConfig, {"checkpoint": "mine.safetensors"}, "encoder")
     EncoderConfig(checkpoint='mine.safetensors')
     """
+    return _checked(model, content, f"{key}.")
+
+
+def _checked(model: type[S], content: dict[Any, Any], head: str) -> S:
+    """Values of a section. The error has a line for each refused key, which begins with `head`."""
     try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise ConfigError("\n".join(f"{key}.{line}" for line in _complaints(error, model))) from None
+        return cast(S, reader(cast(Any, model))(content))
+    except Mismatch as error:
+        every = [error, *error.others]
+        lines = [_complaint(each) for each in every[:MOST_COMPLAINTS]]
+        if len(every) > MOST_COMPLAINTS:
+            lines.append(f"{len(every) - MOST_COMPLAINTS:,} more keys are refused")
+        raise ConfigError("\n".join(f"{head}{line}" for line in lines)) from None
 
 
 def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:
@@ -202,25 +212,15 @@ def _yaml_complaint(error: Exception) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}: {problem[:300]}"
 
 
-def _complaints(error: ValidationError, model: type[Section]) -> list[str]:
-    """Error message of a configuration: a line for each refused key."""
-    details = error.errors()
-    lines = [_complaint(detail, model) for detail in details[:MOST_COMPLAINTS]]
-    return lines if len(details) == len(lines) else [*lines, f"{len(details) - len(lines):,} more keys are refused"]
-
-
-def _complaint(detail: Any, model: type[Section]) -> str:
+def _complaint(error: Mismatch) -> str:
     """Message on one refused key: its name, the value, and the allowed values."""
-    key = ".".join(map(str, detail["loc"]))[:80]
-    message = detail["msg"][0].lower() + detail["msg"][1:]
-    if detail["type"] == "missing":
+    key, value = ".".join(error.place)[:80], error.value
+    if error.is_missing:
         return f"{key}: this key is required"
-    if detail["type"] == "extra_forbidden":
-        fields = (sections().get(str(detail["loc"][0]), model) if model is Config else model).model_fields
-        near = did_you_mean(key.rpartition(".")[2], fields)
-        return f"{key}: unknown key{near} (value {shown(detail['input'])}); allowed here: {', '.join(fields) or 'none'}"
-    if detail["type"] == "model_type":
-        message = f"input should be a mapping of {', '.join(sections()[key].model_fields)}"
-    if key.endswith(("relative_error", "confidence")) and detail["type"] == "less_than" and detail["input"] < 100:
-        message += f"; write {detail['input'] / 100:g} for {detail['input']:g} %"
-    return f"{key}: got {shown(detail['input'])}; {message}"
+    if error.allowed is not None:
+        near = did_you_mean(error.place[-1][:80], error.allowed)
+        return f"{key}: unknown key{near} (value {shown(value)}); allowed here: {', '.join(error.allowed) or 'none'}"
+    percent = ""
+    if key.endswith(("relative_error", "confidence")) and type(value) in (int, float) and 1 <= value < 100:
+        percent = f"; write {value / 100:g} for {value:g} %"
+    return f"{key}: got {shown(value)}; {error}{percent}"

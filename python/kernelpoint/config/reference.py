@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
+import types
+import typing
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import MISSING
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic.fields import FieldInfo
 
-from kernelpoint.config.schema import SHARE_SCHEMA, Config, sections
+from kernelpoint.config.schema import Config, ErrorBudgetConfig, PolicyChoice, sections, share
+from kernelpoint.typed import Key, Length, Range, keys_of
 
 OF_SECTIONS = "# and of a key in a section also that before the section's name."
 USUAL = ("version", "policy", "error_budget", "error_budget.relative_error", "error_budget.confidence")
@@ -21,7 +25,7 @@ EVERYDAY = (
 WIDTH = 100  # columns of the commented file
 
 
-def keys() -> Iterator[tuple[str, FieldInfo]]:
+def keys() -> Iterator[tuple[str, Key]]:
     """Name and field of every configuration key that takes a value, in the order of the schema. Names have dots, as in
     `encoder.checkpoint`.
 
@@ -29,11 +33,11 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
     ['version', 'policy', 'encoder.checkpoint']
     """
     inner = sections()
-    for name, field in Config.model_fields.items():
-        if name in inner:
-            yield from ((f"{name}.{key}", value) for key, value in inner[name].model_fields.items())
+    for key in keys_of(Config):
+        if key.name in inner:
+            yield from ((f"{key.name}.{each.name}", each) for each in keys_of(inner[key.name]))
         else:
-            yield name, field
+            yield key.name, key
 
 
 def json_schema() -> dict[str, Any]:
@@ -45,27 +49,55 @@ def json_schema() -> dict[str, Any]:
     >>> schema["required"], schema["properties"]["error_budget.confidence"]["default"]
     (['version', 'policy'], 0.95)
     """
-    schema = Config.model_json_schema()
-    schema["$defs"]["ErrorBudgetConfig"]["additionalProperties"] = SHARE_SCHEMA  # counters stand there by name
-    properties: dict[str, Any] = schema["properties"]
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KernelPoint configuration"} | _schema(Config)
     for section in sections():
-        inner = schema["$defs"][properties[section]["$ref"].rpartition("/")[2]]["properties"]
-        properties |= {f"{section}.{key}": value for key, value in inner.items()}
-    properties["policy"]["anyOf"] = [{"type": "string"}, {"$ref": properties["policy"].pop("$ref")}]
-    named = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KernelPoint configuration"}
-    return named | _plain(schema)
+        inner = schema["properties"][section]["properties"]
+        schema["properties"] |= {f"{section}.{key}": value for key, value in inner.items()}
+    return schema
 
 
-def _plain(part: Any) -> Any:
-    """Simplify a JSON schema of pydantic: without generated titles, and without the examples in descriptions."""
-    if isinstance(part, list):
-        return [_plain(each) for each in part]
-    if not isinstance(part, dict):
-        return part
-    kept = {key: _plain(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
-    if isinstance(text := kept.get("description"), str):
-        kept["description"] = text.partition("\n")[0]
-    return kept
+TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
+SHARE: dict[str, Any] = {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                   {"type": "string", "pattern": r"^\d+(\.\d*)?\s*%$"}]}  # fmt: skip
+LIMITS = {"least": "minimum", "end": "exclusiveMaximum", "above": "exclusiveMinimum", "most": "maximum"}
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    """JSON schema of the values of a type of the configuration."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if kind is PolicyChoice:
+        return {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"name": _schema(str)}, "required": ["name"]}]}
+    if kind in (Config, *sections().values()):
+        properties: dict[str, Any] = {}
+        required = []
+        for key in keys_of(kind):
+            properties[key.name] = _schema(key.kind)
+            if key.default is MISSING:
+                required.append(key.name)
+            elif key.name not in sections():
+                properties[key.name]["default"] = key.default
+        others = SHARE if kind is ErrorBudgetConfig else False  # counters stand there by name
+        head = {"type": "object", "description": kind.__doc__.partition("\n")[0]}
+        return head | {"properties": properties, "required": required, "additionalProperties": others}
+    if origin is Literal:
+        return {"enum": list(parts)}
+    if origin in (typing.Union, types.UnionType):
+        return {"anyOf": [_schema(part) for part in parts]}
+    if origin is list:
+        return {"type": "array", "items": _schema(parts[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(parts[1])}
+    if origin is not Annotated:
+        return {"type": TYPES[kind]}
+    schema = dict(SHARE) if share in parts else _schema(parts[0])
+    for note in parts[1:]:
+        if isinstance(note, str):
+            schema["description"] = note
+        elif isinstance(note, Length):
+            schema["minProperties"] = note.least
+        elif isinstance(note, Range) and share not in parts:
+            schema |= {LIMITS[name]: limit for name, limit in vars(note).items() if math.isfinite(limit)}
+    return schema
 
 
 def commented_yaml(expert: bool = False) -> str:
@@ -88,7 +120,7 @@ def commented_yaml(expert: bool = False) -> str:
             lines += ["", f"{'' if outer in USUAL else '#'}{outer}:"] if outer else []
         indent = "  # " if outer else "# "
         lines += [] if outer else [""]
-        lines += textwrap.wrap(str(field.description), WIDTH, initial_indent=indent, subsequent_indent=indent)
+        lines += textwrap.wrap(field.description, WIDTH, initial_indent=indent, subsequent_indent=indent)
         value = {"version": 1, "policy": "kernelpoint"}.get(name, field.default)
         text = yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
         lines.append(f"{'' if name in USUAL else '#'}{'  ' if outer else ''}{key}: {text}")

@@ -6,7 +6,7 @@ import glob
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelpoint.config import load_config, read_yaml
@@ -52,8 +52,9 @@ def run_sweep(
         for point, whole, config, hello, _ in asked:
             say(f"kernelpoint: configuration {point.name}")
             path = Path(config.journal)
-            keys = {"journal": str(path.with_name(f"{path.stem}.{point.name}{path.suffix}")), "plan": plan or config.plan}
-            journals.append(run_one(whole, config.model_copy(update=keys), hello, workers, say).journal.path)
+            journal = str(path.with_name(f"{path.stem}.{point.name}{path.suffix}"))
+            config = replace(config, journal=journal, plan=plan or config.plan)
+            journals.append(run_one(whole, config, hello, workers, say).journal.path)
             plan = plan or load_run(journals[0]).header.plan
     finally:
         workers.close()

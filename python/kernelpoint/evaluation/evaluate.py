@@ -146,7 +146,7 @@ class Inputs:
         """Sampling design of a policy, and the seconds that it took. A design that does not depend on the error budget is made
         once.
         """
-        key = (config.policy.name, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
+        key = (config.policy.name, config.seed, repr(config.error_budget) if policy.uses_budget else None)
         if any(other[0] != config.policy.name for other in self._designs):
             self._designs.clear()  # cells come policy by policy, and designs of many launches are large
         if key not in self._designs:

@@ -215,7 +215,8 @@ HOST = "host:"  # begins a profile that the embedded host makes
 MODEL = "model"  # the profile that the fast model makes
 
 
-class Request(Section, strict=False):
+@dataclass(frozen=True)
+class Request(Section):
     """Description of a workload, parsed from the command line.
 
     Attributes:
@@ -246,7 +247,7 @@ class Request(Section, strict=False):
     fast_model: str = "auto"
     device: int | None = None
     latency: float = 0.0
-    accept: tuple[str, ...] = ()
+    accept: list[str] = field(default_factory=list)
 
 
 def parse_request(text: str) -> Request:
@@ -259,14 +260,17 @@ def parse_request(text: str) -> Request:
     ('v100', 'k.g')
     """
     fields: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",")) if "=" in text else {"truth": text}
-    fields["accept"] = tuple(filter(None, fields.get("accept", "").split("+")))
+    for key, kind in (("device", int), ("latency", float)):
+        with suppress(KeyError, ValueError):
+            fields[key] = kind(fields[key])
+    fields["accept"] = [*filter(None, fields.get("accept", "").split("+"))]
     request = check_section(Request, {key: value for key, value in fields.items() if value}, "--workload")
     check_kinds(request.accept, f"--workload {text}: accept")
     if request.truth is None and None in (request.host, request.traces):
         raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
     if request.traces is None and (request.profile == MODEL or str(request.profile).startswith(HOST)):
         raise ConfigError(f"--workload {text}: profile={HOST}NAME and profile={MODEL} need traces=LIST")
-    return request.model_copy(update={"name": request.name or _name_of(str(request.truth or request.traces))})
+    return replace(request, name=request.name or _name_of(str(request.truth or request.traces)))
 
 
 def _name_of(path: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernelpoint.archive import damaged
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.file_names import BESIDE, name_problem
+from kernelpoint.typed import Length, Mismatch, Range, loads, reader
 
 FORMAT_VERSION = 2
 ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"  # members
@@ -40,15 +41,11 @@ _KEYS = (
 # Keys that may name a file, and the values that do not.
 _NAMES = {"fast_model": ("auto", "off", "v100", "rtx"), "ranges": ("names", "detected")}
 
-Name = Annotated[str, Field(max_length=1000)]
-Bytes = Annotated[int, Field(ge=0, le=MOST_TRACE)]
+Name = Annotated[str, Length(most=1000)]
 
 
-class _Closed(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, populate_by_name=True)
-
-
-class TraceFile(_Closed):
+@dataclass(frozen=True)
+class TraceFile:
     """Trace in a pack (archive of a run with its traces).
 
     Its fields are the path below the folder of the list, the size in bytes, the modification time in ns, and whether the trace
@@ -56,40 +53,49 @@ class TraceFile(_Closed):
     """
 
     name: Name
-    size: Bytes
-    time: Annotated[int, Field(ge=0, lt=1 << 62)]
+    size: Annotated[int, Range(0, MOST_TRACE + 1)]
+    time: Annotated[int, Range(0, 1 << 62)]
     whole: bool
 
 
-class PackedFootprint(_Closed):
+def _limits(text: Any) -> Any:
+    """Refuse text that does not state the limits of a simulated GPU."""
+    if isinstance(text, str) and not re.fullmatch(r"[0-9]{1,10}(,[0-9]{1,10}){4},(True|False)", text):
+        raise Mismatch("expected five numbers, and True or False", text)
+    return text
+
+
+@dataclass(frozen=True)
+class PackedFootprint:
     """Footprint (list of the memory sectors that a launch accesses) in a pack (archive of a run): path of its trace, limits of
     the simulated GPU as text, size in bytes.
     """
 
     trace: Name
-    residency: Annotated[str, Field(pattern=r"^[0-9]{1,10}(,[0-9]{1,10}){4},(True|False)$")]
-    size: Annotated[int, Field(ge=0, le=MOST_FOOTPRINT)]
+    residency: Annotated[str, _limits]
+    size: Annotated[int, Range(0, MOST_FOOTPRINT + 1)]
 
 
-class About(_Closed):
+@dataclass(frozen=True)
+class About:
     """Description of the content of a pack (archive of a run with its traces).
 
     Attributes:
         config: configuration of the run, as keys of `kernelpoint.yaml`.
-        list_name: file name of the trace list.
+        list: file name of the trace list.
         files: distinct traces of the list.
         footprints: lists of accessed memory sectors, for traces that are not complete.
         estimate: estimate of the run, or None.
     """
 
     version: int
-    kernelpoint: Annotated[str, Field(max_length=40)]
+    kernelpoint: Annotated[str, Length(most=40)]
     config: dict[str, Any]
-    list_name: Annotated[str, Field(max_length=255, alias="list")]
-    files: Annotated[list[TraceFile], Field(max_length=MOST_TRACES)]
-    footprints: Annotated[list[PackedFootprint], Field(max_length=4 * MOST_TRACES)]
+    list: Annotated[str, Length(most=255)]
+    files: Annotated[tuple[TraceFile, ...], Length(most=MOST_TRACES)]
+    footprints: Annotated[tuple[PackedFootprint, ...], Length(most=4 * MOST_TRACES)]
     estimate: float | None
-    counter: Annotated[str, Field(max_length=200)]
+    counter: Annotated[str, Length(most=200)]
 
 
 def read_about(text: bytes) -> About:
@@ -98,43 +104,34 @@ def read_about(text: bytes) -> About:
     Raises:
         ValueError: the description has another version or content that is not allowed; the message names the place.
     """
-    version = _version(text)
+    try:
+        content = loads(text)
+    except ValueError:
+        raise damaged(f"its description {ABOUT} is not JSON") from None
+    version = content.get("version") if isinstance(content, dict) else None
+    if type(version) is not int:
+        raise damaged(f"its description {ABOUT} states no format version")
     if version != FORMAT_VERSION:
         raise ValueError(
-            f"the pack (archive of a run) has format version {version}, this KernelPoint reads {FORMAT_VERSION}; make it "
-            "again with `kernelpoint file pack` of this version"
+            f"the pack (archive of a run) has format version {shown(version)}, this KernelPoint reads {FORMAT_VERSION}; make "
+            "it again with `kernelpoint file pack` of this version"
         )
     try:
-        about = About.model_validate_json(text)
-    except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
-        place = ".".join(map(str, detail["loc"]))[:80]
-        raise damaged(f"{place or ABOUT} is {shown(detail['input'])}, but {detail['msg'].lower()}") from None
+        about: About = reader(About)(content)
+    except Mismatch as error:
+        raise damaged(f"{'.'.join(error.place)[:80] or ABOUT} is {shown(error.value)}, but {error}") from None
     _check_names(about)
     check_config(about.config)
     return about
-
-
-def _version(text: bytes) -> int:
-    """Version number in a pack's description, read before the rest is checked."""
-
-    class Version(BaseModel):
-        model_config = ConfigDict(strict=True)
-        version: Annotated[int, Field(ge=1, le=1000)]
-
-    try:
-        return Version.model_validate_json(text).version
-    except ValidationError:
-        raise damaged("its description about.json states no format version") from None
 
 
 def _check_names(about: About) -> None:
     """Check the names of members; raises ValueError for a forbidden name, a path outside the folder, and a duplicate."""
     places = {name.casefold(): "a file of the pack's own" for name in (PLAN, CONFIGURATION, SEAL, BESIDE)}
     folders: dict[str, str] = {}
-    if "/" in about.list_name:
-        raise damaged(f"it names its trace list {shown(about.list_name)}; allowed: a file name without a folder")
-    for name in (about.list_name, *(file.name for file in about.files)):
+    if "/" in about.list:
+        raise damaged(f"it names its trace list {shown(about.list)}; allowed: a file name without a folder")
+    for name in (about.list, *(file.name for file in about.files)):
         if problem := name_problem(name):
             raise ValueError(problem)
         path = PurePosixPath(name)
@@ -185,8 +182,7 @@ def packed_config(config: Config) -> dict[str, Any]:
     >>> packed_config(parse_config({"version": 1, "policy": "random", "seed": 3, "journal": "mine.kpjournal"}))
     {'version': 1, 'policy': 'random', 'seed': 3}
     """
-    stated = config.model_dump()
-    usual = Config(version=1, policy=config.policy).model_dump()
+    stated, usual = config.written(), Config(version=1, policy=config.policy).written()
     others = {key: value for key, value in stated.items() if value != usual[key]}
     for key in ("profile", "selection", "results_from", "ranges"):
         if key in others and others[key] not in _NAMES.get(key, ()):

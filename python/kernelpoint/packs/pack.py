@@ -8,6 +8,7 @@ them.
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -92,16 +93,16 @@ def _description(run: Run, list_path: Path, files: dict[str, TraceFile], footpri
         version=FORMAT_VERSION,
         kernelpoint=__version__,
         config=_config(run),
-        list_name=list_path.name,
-        files=list(files.values()),
-        footprints=[
+        list=list_path.name,
+        files=tuple(files.values()),
+        footprints=tuple(
             PackedFootprint(trace=files[name].name, residency=residency, size=len(packed))
             for name, residency, packed in footprints
-        ],
+        ),
         estimate=run.ended().estimate,
         counter=run.ended().counter,
     )
-    text = about.model_dump_json(by_alias=True).encode()
+    text = json.dumps(about, default=vars, separators=(",", ":")).encode()
     try:
         read_about(text)
     except ValueError as error:

@@ -83,7 +83,7 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
             folder = path.with_name(f"{path.stem}-{seal[:8].decode()}")
             if problem := name_problem(folder.name):  # a stranger may have chosen the name
                 raise ConfigError(f"cannot unpack {path}: {problem}; rename the pack, or name a folder with -o")
-        listed = folder / about.list_name
+        listed = folder / about.list
         if _is_made(folder, archive, about, seal):
             return listed
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
@@ -240,7 +240,7 @@ def _is_made(folder: Path, archive: zipfile.ZipFile, about: About, seal: bytes) 
     except OSError:
         return False
     return is_same and all(
-        _checksum(folder / name) == archive.getinfo(member).CRC for name, member in ((about.list_name, LIST), (PLAN, PLAN))
+        _checksum(folder / name) == archive.getinfo(member).CRC for name, member in ((about.list, LIST), (PLAN, PLAN))
     )
 
 
@@ -274,7 +274,7 @@ def _write(archive: zipfile.ZipFile, about: About, place: Path, folder: Path) ->
                     _write_trace(_pieces(trace, file.size), file, place / file.name)
             else:
                 _write_trace(_pieces(heads, min(file.size, HEAD)), file, place / file.name)
-    for name, member in ((about.list_name, LIST), (PLAN, PLAN)):
+    for name, member in ((about.list, LIST), (PLAN, PLAN)):
         with archive.open(member) as content, open_output_bytes(place / name) as output:
             output.writelines(_pieces(content, archive.getinfo(member).file_size))
     with archive.open(FOOTPRINTS) as content:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import kernelpoint
-from kernelpoint.errors import PatchError
+from kernelpoint.errors import PatchError, shown
+from kernelpoint.typed import Length, Mismatch, reader
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Capture(_Section):
+@dataclass(frozen=True)
+class Capture:
     """Pattern that names parts of a simulator's source, for use in added lines. It adds no line.
 
     Attributes:
@@ -28,7 +26,8 @@ class Capture(_Section):
     why: str
 
 
-class Insertion(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Insertion:
     """Line of C++ that the patch adds to a simulator, placed by a pattern with exactly one match in the sources.
 
     Attributes:
@@ -46,7 +45,8 @@ class Insertion(_Section):
     line: str | dict[str, str]
 
 
-class BuildLine(_Section):
+@dataclass(frozen=True)
+class BuildLine:
     """Line that the patch adds to a build file, before the first line that matches a regular expression."""
 
     name: str
@@ -55,7 +55,8 @@ class BuildLine(_Section):
     line: str
 
 
-class Copies(_Section):
+@dataclass(frozen=True)
+class Copies:
     """Header files of KernelPoint that the patch copies into the simulator's source tree."""
 
     into: str
@@ -63,7 +64,8 @@ class Copies(_Section):
     abi: list[str]
 
 
-class Definitions(_Section):
+@dataclass(frozen=True)
+class Definitions:
     """Files of KernelPoint from which the simulator's build generates sources. The build does so when a file is newer than the
     generated sources.
 
@@ -79,7 +81,8 @@ class Definitions(_Section):
     renew: list[str]
 
 
-class Launcher(_Section):
+@dataclass(frozen=True)
+class Launcher:
     """Files of KernelPoint for the simulator's job launcher, which finds them by their names.
 
     Attributes:
@@ -93,13 +96,15 @@ class Launcher(_Section):
     configurations: list[str]
 
 
-class Description(_Section):
+@dataclass(kw_only=True)
+class Description:
     """Description of the patch for one simulator, from its checked ``patch.yaml``.
 
     Attributes:
         known_by: files, relative to the checkout, that every source tree of this simulator has.
         sources: glob patterns of the sources that are searched for places to add lines.
         include: line that is added after the last ``#include`` of every source that receives a line.
+        folder: folder of ``patch.yaml``; not a key of the file.
 
     >>> accelsim = load_description("accelsim")
     >>> accelsim.title, accelsim.copies.into, accelsim.insertions[0].at
@@ -109,17 +114,16 @@ class Description(_Section):
     version: Literal[1]
     simulator: str
     title: str
-    known_by: Annotated[list[str], Field(min_length=1)]
-    sources: Annotated[list[str], Field(min_length=1)]
+    known_by: Annotated[list[str], Length(1)]
+    sources: Annotated[list[str], Length(1)]
     include: str
     copies: Copies
     definitions: Definitions | None = None
     launcher: Launcher | None = None
-    captures: list[Capture] = []
-    insertions: Annotated[list[Insertion], Field(min_length=1)]
-    build: list[BuildLine] = []
-    folder: Path
-    abi_folder: Path
+    captures: list[Capture] = field(default_factory=list)
+    insertions: Annotated[list[Insertion], Length(1)]
+    build: list[BuildLine] = field(default_factory=list)
+    folder: Path = field(init=False)
 
 
 def patchable() -> dict[str, Path]:
@@ -152,17 +156,16 @@ def load_description(simulator: str) -> Description:
     path = folders[simulator] / "patch.yaml"
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Description.model_validate(
-            {
-                **content,
-                "folder": folders[simulator],
-                "abi_folder": kept_at("include/kernelpoint", "plugin/include/kernelpoint"),
-            }
-        )
+        description: Description = reader(Description)(content)
     except OSError as error:
         raise PatchError(f"no patch for {simulator} is installed: {error}") from None
-    except (yaml.YAMLError, ValidationError, TypeError) as error:
+    except yaml.YAMLError as error:
         raise PatchError(f"{path}: {error}") from None
+    except Mismatch as error:
+        place = ".".join(error.place) or "the file"
+        raise PatchError(f"{path}: {place}: got {shown(error.value)}; {error}") from None
+    description.folder = folders[simulator]
+    return description
 
 
 def kept_at(installed: str, checkout: str) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernelpoint.errors import PatchError
 from kernelpoint.files import read_regular, replacing
-from kernelpoint.patching.description import Description
+from kernelpoint.patching.description import Description, kept_at
 
 MARK = "[kernelpoint patch]"
 _OURS = re.compile(r"^[^\n]*(?://|#) " + re.escape(MARK) + r"\r?\n", re.MULTILINE)
@@ -78,7 +78,8 @@ class OwnFiles:
         """
         copies, description = self._description.copies, self._description
         paths = {f"{copies.into}/{Path(name).name}": description.folder / name for name in copies.hook}
-        paths |= {f"{copies.into}/{name}": description.abi_folder / name for name in copies.abi}
+        abi = kept_at("include/kernelpoint", "plugin/include/kernelpoint")
+        paths |= {f"{copies.into}/{name}": abi / name for name in copies.abi}
         if more := description.definitions:
             paths |= {f"{more.into}/{Path(name).name}": description.folder / name for name in more.files}
         try:

@@ -240,7 +240,7 @@ def origin_of(config: Config, policy: type[Policy], program: Program, needs: fro
     """
     origin: dict[str, Any] = {
         "kernelpoint": __version__,
-        "policy": config.policy.model_dump(),
+        "policy": config.policy.written(),
         "seed": config.seed,
         "assume": config.assume,
         "launches": list(program.counts),
@@ -253,7 +253,7 @@ def origin_of(config: Config, policy: type[Policy], program: Program, needs: fro
     if program.amounts is not None:
         origin["deterministic"] = program.is_deterministic
     if policy.uses_budget:
-        origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence"})
+        origin["error_budget"] = {key: getattr(config.error_budget, key) for key in ("relative_error", "confidence")}
     if Need.MODEL in needs and program.predictor is not None:
         origin["fast_model"] = program.predictor.dependencies()
     if Need.EMBEDDINGS in needs:

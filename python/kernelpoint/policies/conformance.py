@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -28,6 +28,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import COUNTS, RECORD, Contents, Labels, Program, ProgramBuilder
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import Texts
+from kernelpoint.typed import keys_of
 from kernelpoint.workload import Available, Need
 
 Order = Callable[[np.ndarray], np.ndarray]
@@ -164,9 +165,13 @@ def inputs_are_a_set_of_needs(name: str) -> None:
 
 def parameters_have_defaults_and_descriptions(name: str) -> None:
     """Check that a policy works with its default parameters, and that each parameter is documented."""
-    for key, field in load_policy(name).Parameters.model_fields.items():
-        assert not field.is_required(), f"parameter {key} has no default"
-        assert field.description, f"parameter {key} has no description"
+    parameters = load_policy(name).Parameters
+    keys = keys_of(parameters)
+    forgotten = {*vars(parameters).get("__annotations__", ())} - {key.name for key in keys}
+    assert not forgotten, f"write @dataclass(frozen=True) above class Parameters; {min(forgotten)} is no parameter without it"
+    for key in keys:
+        assert key.default is not MISSING, f"parameter {key.name} has no default"
+        assert key.description, f"parameter {key.name} has no description"
 
 
 def bounds_estimates_and_documentation_are_stated(name: str) -> None:

@@ -8,6 +8,7 @@ entry point group `kernelpoint.policies`; nothing else changes. `methods/random.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, cast
 
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
@@ -43,10 +44,11 @@ class Policy(ABC):
     assumes_tail: ClassVar[bool] = False
     promises_budget: ClassVar[bool] = False
 
+    @dataclass(frozen=True)
     class Parameters(Section):
         """Parameters of a policy, which a user writes after its name: `policy: {name: stem, epsilon: 0.05}`.
 
-        A policy with parameters defines its own class of this name, whose fields have a type, limits, a default and a
+        A policy with parameters defines its own dataclass of this name, whose fields have a type, limits, a default and a
         description.
         """
 
@@ -109,7 +111,7 @@ class Policy(ABC):
 
     @staticmethod
     def _allowed(config: Config, section: Section, key: str, allowed: tuple[Choice, ...]) -> Choice:
-        if key not in section.model_fields_set:
+        if key not in section.stated:
             return allowed[0]
         if (value := getattr(section, key)) not in allowed:
             place = key if section is config else f"error_budget.{key}"

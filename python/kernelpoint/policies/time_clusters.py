@@ -9,9 +9,8 @@ from statistics import NormalDist
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Section
+from kernelpoint.config import Range, Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.program import Program
@@ -63,10 +62,11 @@ class TimeClusters(Policy):
     from the variances in the profile.
     """
 
+    @dataclass(frozen=True)
     class Parameters(Section):
         epsilon: Annotated[
-            float | None,
-            Field(gt=0, lt=1, description="relative error that samples are sized for"),
+            Annotated[float, Range(above=0, end=1)] | None,
+            "relative error that samples are sized for",
         ] = None
 
     bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential")

@@ -19,7 +19,6 @@ FAMILIES = {
     "Transformer Engine": r"userbuffers",
     "other libraries": r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|pplx|iris_ccl|mori::|4mori|uccl",
 }
-_PATTERNS = {family: re.compile(pattern) for family, pattern in FAMILIES.items()}
 
 
 @lru_cache(maxsize=65536)
@@ -32,4 +31,4 @@ def communication(name: str) -> str:
     'vLLM all-reduce'
     """
     small = name.lower()
-    return next((family for family, pattern in _PATTERNS.items() if pattern.search(small)), "")
+    return next((family for family, pattern in FAMILIES.items() if re.search(pattern, small)), "")

@@ -48,7 +48,7 @@ def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | Worke
 
         return WorkerSession(config, info, log, descriptors)
     if journal := os.environ.get(JOURNAL_ENV):
-        config = config.model_copy(update={"journal": journal, "resume": "auto"})
+        config = replace(config, journal=journal, resume="auto")
         log = silent  # the coordinator has said it all
     session = open_run(config, HostInfo.from_mapping(info), log, command=command_line())
     session.saved.begun = 0.0  # the simulator's process is the run's, the start of Python included

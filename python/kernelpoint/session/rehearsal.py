@@ -83,8 +83,8 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
         for error in sorted({*BUDGETS, wanted.relative_error}, reverse=True):
             design = plan.design
             if not isinstance(design, AssistedDesign):
-                changed = wanted.model_copy(update={"relative_error": error})
-                design = design_of(policy(config.model_copy(update={"error_budget": changed})), program)
+                changed = replace(wanted, relative_error=error)
+                design = design_of(policy(replace(config, error_budget=changed)), program)
             forecast = run.forecast(design, replace(budget, relative_error=error))
             is_wanted = error == wanted.relative_error
             made.append(replace(forecast, prices=run.prices(forecast, budget)) if is_wanted else forecast)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
 from kernelpoint.clustering import silhouette_kmeans
-from kernelpoint.config import Section
+from kernelpoint.config import Range, Section
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Representatives
 from kernelpoint.policies.labels import numbered
@@ -41,8 +41,9 @@ class Gcl(Representatives):
     the estimate is too high (docs/evidence/methods.md); policy `kernelpoint` draws at random instead.
     """
 
+    @dataclass(frozen=True)
     class Parameters(Section):
-        max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
+        max_clusters: Annotated[int, Range(2), "largest number of clusters tried"] = 20
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:

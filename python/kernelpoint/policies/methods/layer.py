@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Section
+from kernelpoint.config import Range, Section
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Representatives
 from kernelpoint.policies.labels import numbered
@@ -29,10 +29,9 @@ class Layer(Representatives):
     says which to take.
     """
 
+    @dataclass(frozen=True)
     class Parameters(Section):
-        place: Annotated[
-            float, Field(ge=0, le=1, description="which of the equal layers is simulated: 0 the first, 1 the last")
-        ] = 0.5
+        place: Annotated[float, Range(0, most=1), "which of the equal layers is simulated: 0 the first, 1 the last"] = 0.5
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Config, Section
+from kernelpoint.config import Config, Range, Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Representatives
@@ -68,11 +68,10 @@ class Pka(Representatives):
     has SGD.
     """
 
+    @dataclass(frozen=True)
     class Parameters(Section):
-        max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
-        project: Annotated[bool, Field(description="stop a simulated launch once its IPC is stable, and project its rest")] = (
-            False
-        )
+        max_clusters: Annotated[int, Range(2), "largest number of clusters tried"] = MOST_CLUSTERS
+        project: Annotated[bool, "stop a simulated launch once its IPC is stable, and project its rest"] = False
 
     counters: ClassVar[tuple[str, ...]] = COUNTERS
     uses_budget = True

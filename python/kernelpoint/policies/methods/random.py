@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Section
+from kernelpoint.config import Range, Section
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.program import Program
@@ -26,10 +26,9 @@ class Random(Policy):
 
     assumes_tail: ClassVar[bool] = True
 
+    @dataclass(frozen=True)
     class Parameters(Section):
-        first_sample: Annotated[int, Field(ge=2, description="launches of the first pass, which give the first variance")] = (
-            PILOT_SIZE
-        )
+        first_sample: Annotated[int, Range(2), "launches of the first pass, which give the first variance"] = PILOT_SIZE
 
     def design(self, program: Program) -> Design:
         return simple_random_sample(program, self.parameters.first_sample)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Section
+from kernelpoint.config import Range, Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Design, Method
 from kernelpoint.policies.contract import Representatives
@@ -84,10 +83,9 @@ class Sieve(Representatives):
     simulated.
     """
 
+    @dataclass(frozen=True)
     class Parameters(Section):
-        theta: Annotated[
-            float, Field(gt=0, description="coefficient of variation from which launches of a kernel are split")
-        ] = THETA
+        theta: Annotated[float, Range(above=0), "coefficient of variation from which launches of a kernel are split"] = THETA
 
     estimates: ClassVar[tuple[Method, ...]] = ("separate_ratio",)
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from kernelpoint import _native
-from kernelpoint.simulators import MISPREDICTIONS, CoreModel, Costs, Simulator, whole
+from kernelpoint.simulators import MISPREDICTIONS, ConversionProgress, CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
-from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.simulators.macsim.cores import kept_state, predict_cores, replayed_bytes
 from kernelpoint.simulators.macsim.profile import MacSimOutput
 from kernelpoint.simulators.macsim.tracer import TRACER
+
+
+def _convert(source: Path, output: Path, level: int, progress: ConversionProgress) -> list[str]:
+    from kernelpoint.simulators.macsim.convert import convert_to_macsim  # what runs do without
+
+    return convert_to_macsim(source, output, level, progress=progress).sentences(output)
+
 
 SIMULATOR = Simulator(
     name="macsim",
@@ -29,9 +36,7 @@ SIMULATOR = Simulator(
         predict_cores,
         state_events={"mispredictions": MISPREDICTIONS, "memory_requests": "requests", "llc_misses": "last_level_misses"},
     ),
-    convert=lambda source, output, level, progress: convert_to_macsim(source, output, level, progress=progress).sentences(
-        output
-    ),
+    convert=_convert,
     sms=lambda options: whole(options, "num_sim_cores"),
     in_proportion={
         "l1_lookups": ("l1_accesses",),
