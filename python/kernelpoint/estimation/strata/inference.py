@@ -29,10 +29,6 @@ from kernelpoint.estimation.strata.variance import (
 )
 from kernelpoint.estimation.unseen import sentences, unseen_slow
 
-PAIRED_SCALE_SHARE = (
-    0.2  # Model: spreads below 0.1 % of a launch are read as that (constants.NO_SPREAD reads 0.5 % of one total's)
-)
-
 
 @dataclass
 class Inference:
@@ -136,8 +132,7 @@ class Inference:
             abs(weight) * np.abs(Moments.of(self.sample.strata, self.values[:, k], len(self.sample.N)).mean)
             for weight, k in self._columns(combination)
         ]
-        share = PAIRED_SCALE_SHARE if self.paired and len(means) > 1 else 1.0
-        return share * scales(np.asarray(sum(means)) / len(means), self.n)
+        return scales(np.asarray(sum(means)) / len(means), self.n)
 
     def spread(self, combination: Combination) -> StrataVariances:
         """Variances of the residuals of a linear combination of counters inside strata, pooled over strata."""
