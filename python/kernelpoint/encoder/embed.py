@@ -242,10 +242,10 @@ def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
     return rounded.astype(np.float32)
 
 
-def _decoded(value: bytes) -> np.ndarray:
-    if len(value) != 2 * EMBEDDING_WIDTH:
-        raise ValueError(f"an embedding in the cache has {len(value)} bytes; expected {2 * EMBEDDING_WIDTH}")
-    return np.frombuffer(value, dtype="<f2").astype(np.float32)
+def _decoded(values: list[bytes]) -> list[np.ndarray]:
+    if any(len(value) != 2 * EMBEDDING_WIDTH for value in values):
+        raise ValueError(f"an embedding in the cache does not have {2 * EMBEDDING_WIDTH} bytes")
+    return list(np.frombuffer(b"".join(values), dtype="<f2").reshape(-1, EMBEDDING_WIDTH).astype(np.float32))
 
 
 def _embed(

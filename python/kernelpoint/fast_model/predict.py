@@ -68,7 +68,7 @@ def predict(
             of_files = part.fingerprint.files if files is None else files
             of_copies = key_of(copies.dtype.str, copies.shape, np.ascontiguousarray(copies).tobytes().hex())
             key = key_of(of_files, of_copies, configuration.hash, MODEL_VERSION)
-            (kept,) = cache_in_use.get(PREDICTIONS, [key], _decoded)
+            (kept,) = cache_in_use.get(PREDICTIONS, [key], lambda values: [*map(_decoded, values)])
             if kept is None:
                 kept = _made(part, copies, configuration, of_files, key, log, cache_in_use, progress, pool)
             parts.append(kept)

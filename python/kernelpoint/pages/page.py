@@ -172,7 +172,7 @@ def javascript() -> str | None:
         return None
     key = key_of(installed.st_ino, installed.st_mtime_ns)
     with closing(ArtefactCache(cache_folder() / "charts")) as kept:
-        (text,) = kept.get("vega", [key], bytes.decode)
+        (text,) = kept.get("vega", [key], lambda texts: [text.decode() for text in texts])
         if text is None:
             text = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # without a snippet: all of Vega
             kept.put("vega", {key: text.encode()})

@@ -113,25 +113,29 @@ class ArtefactCache:
         """Close the file; the cache cannot be used afterwards."""
         self._db.close()
 
-    def get(self, kind: str, keys: Sequence[str], decode: Callable[[bytes], Value] = bytes) -> list[Value | None]:  # type: ignore[assignment]
+    def get(
+        self,
+        kind: str,
+        keys: Sequence[str],
+        decode: Callable[[list[bytes]], Sequence[Value]] = list,  # type: ignore[assignment]
+    ) -> list[Value | None]:
         """Look up values of a kind by their keys; None for a missing one.
 
         Args:
             kind: kind of value.
             keys: keys of the values.
-            decode: function that decodes the bytes of a value. If it raises ValueError, the value counts as missing and the
+            decode: function that decodes the bytes of values. If it raises ValueError, the values count as missing and the
                 cache as damaged.
         """
         query = "SELECT key, value, crc32 FROM artefacts WHERE kind = ? AND key IN (SELECT value FROM json_each(?))"
         values: dict[str, Value] = {}
         try:
-            for key, value, crc in self._db.execute(query, (kind, json.dumps(keys))):
-                if checksum(f"{kind} {key}", value) != crc:
-                    raise ValueError("the cache is damaged: a row does not match its checksum")
-                values[key] = decode(value)
+            rows = self._db.execute(query, (kind, json.dumps(keys))).fetchall()
+            if any(checksum(f"{kind} {key}", value) != crc for key, value, crc in rows):
+                raise ValueError("the cache is damaged: a row does not match its checksum")
+            values = dict(zip((key for key, *_ in rows), decode([value for _, value, _ in rows]), strict=True))
         except _DAMAGED as error:
             self._recover(error)
-            values.clear()
         return [values.get(key) for key in keys]
 
     def put(self, kind: str, artefacts: Mapping[str, bytes]) -> None:

@@ -155,9 +155,9 @@ def passing(reasons: Iterable[str]) -> list[str]:
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
     """Cache keys of each trace: the key of its file, then the key of its content if the cache has it."""
     files = _file_keys(paths, _native.stat_many(paths))
-    contents = cache.get(CONTENT, files, _content)
+    contents = cache.get(CONTENT, files, _contents)
     return [
-        (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 4)))
+        (key,) if content is None else (key, *_content_keys(content[None]))
         for key, content in zip(files, contents, strict=True)
     ]
 
@@ -222,8 +222,8 @@ class _Reading:
         self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
         # A file whose content is not known counts as unlike every other file.
         numbers = [
-            (int(key[:16], 16), int(key[16:], 16), 0, NO_NUMBER) if content is None else np.frombuffer(content, dtype="<u8")
-            for key, content in zip(self._keys, cache.get(CONTENT, self._keys, _content), strict=True)
+            (int(key[:16], 16), int(key[16:], 16), 0, NO_NUMBER) if content is None else content
+            for key, content in zip(self._keys, cache.get(CONTENT, self._keys, _contents), strict=True)
         ]
         self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 4)
         self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
@@ -341,15 +341,19 @@ class _Reading:
 _CONTENT_BYTES = 32
 
 
-def _content(value: bytes) -> bytes:
-    if len(value) != _CONTENT_BYTES:
+def _contents(values: list[bytes]) -> list[np.ndarray]:
+    """Rows of `Chunk.contents` from their bytes."""
+    if any(len(value) != _CONTENT_BYTES for value in values):
         raise ValueError("the cache is damaged: a trace's content has a wrong length")
-    return value
+    return list(np.frombuffer(b"".join(values), dtype="<u8").reshape(-1, 4))
 
 
-def _scanned(value: bytes) -> Scanned:
-    name, grid, block, shared_memory, registers = json.loads(value[RECORD.itemsize :])
-    return value[: RECORD.itemsize], (name, tuple(grid), tuple(block), shared_memory, registers)
+def _scanned(values: list[bytes]) -> list[Scanned]:
+    scans: list[Scanned] = []
+    for value in values:
+        name, grid, block, shared_memory, registers = json.loads(value[RECORD.itemsize :])
+        scans.append((value[: RECORD.itemsize], (name, tuple(grid), tuple(block), shared_memory, registers)))
+    return scans
 
 
 def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:
