@@ -392,7 +392,7 @@ def main() -> None:
         shown.columns,
         (
             ((people.name, text_of(eps), *label), numbers)
-            for people in (replace(base, assume=options.assume) for base in populations(options))
+            for people in (replace(base, assume=options.assume, latency=options.latency) for base in populations(options))
             for eps in options.budgets
             for label, numbers in shown.rows(people, eps, options)
         ),

@@ -138,7 +138,7 @@ class Population(Launches):
         if self.predictions is not None:
             return replace(_assisted(self), u=u)
         wanted = budget.relative_error, budget.confidence, budget.counter
-        return _strata(self, *wanted).design(u, seed)
+        return _strata(self, *wanted).design(u, seed).with_latency(self.latency)
 
     def run(self, budget: ErrorBudget, seed: int, counters: tuple[str, ...] = ("cycles",), **changed: np.ndarray) -> Run:
         """Make a sampled run with KernelPoint's policy. `changed` has other values of counters, by name."""
@@ -304,7 +304,7 @@ def full_runs(options: Namespace) -> Iterator[Population]:
     """
     if options.model == "predictions":
         for path in sorted(options.folder.glob(f"*-{options.truth}.kpjournal")):
-            yield _recorded(path, path.name.removesuffix(f"-{options.truth}.kpjournal"), options.latency)
+            yield _recorded(path, path.name.removesuffix(f"-{options.truth}.kpjournal"))
         return
     if options.known != "model":
         for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
@@ -319,7 +319,7 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         predictions = simulator(terms).counters_of(dict(model.counters), latency=latency)
         counters = dict(truth.counters)
         shape = np.unique(np.stack([kernel, counters.get("ctas", kernel)]), axis=1, return_inverse=True)[1]
-        yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions, options.latency)
+        yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions)
 
 
 def _described(truth: Program, name: str, counts: bool) -> Population:
@@ -333,10 +333,10 @@ def _described(truth: Program, name: str, counts: bool) -> Population:
     return Population(values["cycles"], program.names.numbers, program.signature, name, program)
 
 
-def _recorded(journal: Path, name: str, latency: float) -> Population:
+def _recorded(journal: Path, name: str) -> Population:
     """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it."""
     run, sampled = load_run(journal), load_run(journal.with_name(f"{name}-predictions.kpjournal"))
     cycles = np.array([run.results[unit].counters["cycles"] for unit in range(sum(run.header.launches))])
     plan = Plan.load(str(sampled.header.plan), Program((len(cycles),)))
     kernel = np.unique([str(plan.name_of_unit(unit)) for unit in range(len(cycles))], return_inverse=True)[1]
-    return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means), latency)
+    return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means))

@@ -1,6 +1,7 @@
 """The engine: passes, records, refusals, growth; each interim analysis at the end of a pass spends error probability."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -224,3 +225,39 @@ def test_no_draw_may_stand_for_more_of_the_total_than_the_budget_bears(run_passe
     u = permanent_random_numbers(0, 0, len(y))
     engine = Engine(Design(np.zeros(5000, np.int32), np.array([2]), u), ErrorBudget(0.01), "mean")
     assert run_passes(engine, y)[-1].met and len(engine.drawn()) >= 20
+
+
+@pytest.mark.parametrize("slow_excess", [0.0, 2.0])
+def test_no_outlier_is_assumed_in_a_launch_latency_that_the_simulator_states(slow_excess):
+    """9 of 10 cycles are latency: what an outlier may add falls to a tenth of it; estimates and their scatter stay."""
+    design, y = example(3)
+    latency, looks, guards = 9.0 * y.mean(), [], []
+    for stated in (0.0, latency):
+        engine = Engine(replace(design, slow_excess=slow_excess).with_latency(stated), ErrorBudget(0.05))
+        engine.record_many(engine.wanted(), ("cycles",), (latency + y)[engine.wanted(), None])
+        looks.append(engine.look().estimates["cycles"])
+        guards.append(engine.sampling.errors([(1.0, "cycles")]).guard)
+    assert looks[0].estimate == looks[1].estimate and looks[0].std_error == looks[1].std_error > 0.0
+    share = y[design.strata >= 0].sum() / (latency + y)[design.strata >= 0].sum()
+    assert 0.0 < guards[1] < 3.0 * share * guards[0], "strata are unlike, so their shares beyond the latency are"
+
+
+def test_a_stated_launch_latency_needs_no_draws():
+    """9 of 10 cycles are latency: a budget of 1 % allows 10 % of the others, if it is stated."""
+    drawn = []
+    for latency in (False, True):
+        counts = []
+        for seed in range(5):
+            design, y = example(seed)
+            latency_of_all = 9.0 * y.mean()
+            engine = Engine(design.with_latency(latency_of_all if latency else 0.0), ErrorBudget(0.01))
+            *_, look = passes(engine, ("cycles",), latency_of_all + y)
+            assert look.met and look.estimates["cycles"].contains(float((latency_of_all + y).sum()))
+            counts.append(len(engine.drawn()))
+        drawn.append(np.mean(counts))
+    assert drawn[1] < drawn[0]
+
+
+def test_a_purposive_sample_keeps_the_estimator_of_its_paper_where_a_latency_is_stated():
+    design = Design.purposive(np.array([0, 1, 0]), np.array([0.3, 0.1, 0.9]), np.array([2, 1]))
+    assert design.with_latency(5000.0).constant("cycles") == 0.0

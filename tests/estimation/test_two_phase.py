@@ -111,6 +111,26 @@ def test_where_all_observed_units_are_simulated_it_is_the_stratified_estimator()
     assert total.simulated == pytest.approx(float(y[units].sum()))
 
 
+@pytest.mark.parametrize("drawn", [4, 10])
+def test_a_stated_launch_latency_is_added_to_the_total_and_to_no_error(drawn):
+    """Results and predictions, and both with 5,000 cycles each of which the simulator states 5,000; all observed are drawn."""
+    strata, y = truth()
+    totals = []
+    for latency in (0.0, 5000.0):
+        phase = phase_of(strata, y, 3, drawn=drawn)
+        first = StrataSampling(phase.first.design.with_latency(latency), ErrorBudget(0.001), "mean")
+        x = {"cycles": phase.predictions["cycles"] + latency}
+        engine = Engine(TwoPhaseDesign(first, phase.observed, x, phase.groups, phase.u), ErrorBudget(0.05))
+        engine.sampling._parts.set(engine.sampling._parts.counts)
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None] + latency)
+        totals.append((engine.look().estimates["cycles"], engine.predict(np.arange(UNITS))))
+    (without, values), (with_latency, more) = totals
+    assert with_latency.estimate == pytest.approx(without.estimate + 5000.0 * UNITS) and with_latency.std_error > 0.0
+    assert with_latency.std_error == pytest.approx(without.std_error, rel=0.01)
+    assert more == pytest.approx(values + 5000.0)
+
+
 def test_a_first_sample_that_is_short_asks_for_further_units_and_then_meets_the_budget():
     strata, y = truth()
     eps, drawn, looks = 0.01, 3, 0

@@ -78,6 +78,12 @@ def test_a_budget_on_active_cycles_is_met_without_the_latency(host):
     assert of_cycles["half_width"] == summary["half_width"]  # they differ by a constant
 
 
+def test_a_sample_without_predictions_knows_the_latency_that_the_simulator_states(host):
+    session = host.open("policy: random", simulator="accelsim", configuration="-gpgpu_kernel_launch_latency 4800\n")
+    design = session.loop.sample.engine.sampling.design
+    assert (design.constant("cycles"), design.constant("active_cycles")) == (4800.0, 0.0)
+
+
 def test_a_simulator_without_the_latency_reports_no_active_cycles(host):
     with pytest.raises(HostError, match="got 'active_cycles'; this host reports cycles, instructions, reads"):
         host.run(host.open("policy: random\nerror_budget: {counter: active_cycles}"))

@@ -156,6 +156,10 @@ class Sampling(ABC):
         """
         return self.made_of.get(target, (target,))[0]
 
+    def constant(self, combination: Combination) -> float:
+        """Part of a linear combination of counters that is the same for every launch: of cycles, the launch latency."""
+        return sum(weight * self.design.constant(counter) for weight, counter in combination)
+
     # ---- units ------------------------------------------------------------------------------------------------------
 
     @property

@@ -55,7 +55,7 @@ class TwoPhaseDesign:
     Only traced launches have predictions and can be simulated.
 
     Args:
-        first: sampling from strata that drew the first sample, without results.
+        first: sampling from strata that drew the first sample, without results. Its design has the launch latency.
         observed: bool [N], True for traced launches.
         predictions: by counter, float64 [N], finite for traced launches.
         groups: int [N], group (kernel) of each launch, within which predictions may share an error; -1: always simulated.
@@ -137,7 +137,8 @@ class TwoPhaseSampling(CellSampling):
         self._first: StrataSampling | None = None  # at the last analysis
         self._more: StrataSampling | None = None  # the first sample that this one has to grow from
         predictions = {name: values[self._donor] for name, values in phases.predictions.items()}
-        super().__init__(AssistedDesign(predictions, phases.groups, phases.u, phases.assume), budget, ratios)
+        latency = phases.first.design.latency
+        super().__init__(AssistedDesign(predictions, phases.groups, phases.u, phases.assume, latency), budget, ratios)
         self._weights = self._first_weights()
 
     def _first_weights(self) -> tuple[Floats, float]:
@@ -151,7 +152,7 @@ class TwoPhaseSampling(CellSampling):
         m = np.bincount(h, minlength=len(N))
         A = np.where(m < N, N * (N - m) / np.maximum(m, 1), 0.0)
         D = np.bincount(h, weights=(copies - (N / np.maximum(m, 1))[h]) ** 2, minlength=len(N))
-        size = np.asarray(self.design.means[self.design.predicted_by(self.target, self.target)])
+        size = self.design.uncertain[self.design.predicted_by(self.target, self.target)].mean
         mean2 = (np.bincount(h, weights=size[inside], minlength=len(N)) / np.maximum(m, 1)) ** 2
         added = float((D * mean2).sum()) / max(float((A * mean2).sum()), 1e-300)
         return A + D, 1.0 + added
@@ -193,14 +194,15 @@ class TwoPhaseSampling(CellSampling):
             for name in self.counters:
                 self._fit([(1.0, name)])
         units = np.flatnonzero(self._sample)
-        first.results.add(units, self.counters, np.maximum(self.predict(units), 0.0))
+        least = [self.design.constant(name) for name in self.counters]
+        first.results.add(units, self.counters, np.maximum(self.predict(units), least))
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def errors(self, combination: Combination) -> TotalErrors:
         second, first = super().errors(combination), self._errors_of_first(combination)
         value, alpha, V2 = second.value, self._alpha, second.error**2
         if self._parts.whole:
-            value = float(self._values(combination, self._free).sum())
+            value = float((self._values(combination, self._free) + self.constant(combination)).sum())
         else:
             alpha = self._fit(combination).fits[0].spent(alpha)
         nu = satterthwaite((first.error**2, V2), (first.degrees, second.degrees))

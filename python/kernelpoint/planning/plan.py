@@ -22,7 +22,7 @@ from kernelpoint.program.kept import kept, require, with_kept
 
 FORMAT_VERSION = 13
 LEAST_ALLOWANCE, MOST_ALLOWANCE = 0.1, 27.0  # in the file of a plan: those of the policies
-_STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
+_STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "latency"))  # they are the run's
 _ASSISTED_PARTS = ("groups", "assume", "latency", "shapes", "kinds")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds")
 

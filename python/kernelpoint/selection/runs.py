@@ -85,7 +85,7 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     if reason is None and traced.predictor is not None:
         predictions = predicted(traced, log).predictions
         assert predictions is not None
-        phase = first_phase(selection.strata, config, plan.program, predictions)
+        phase = first_phase(selection.strata.with_latency(host.launch_latency), config, plan.program, predictions)
         if phase is not None:
             origin = {**plan.origin, "fast_model": traced.predictor.dependencies()}
             return replace(plan, first_phase=phase, origin=origin)

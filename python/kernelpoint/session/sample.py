@@ -60,7 +60,10 @@ class Sample(Orders):
         clusters = plan.design.clusters
         self._clusters = None if clusters is None else np.append(clusters, -1)[self.strata]  # int [N], -1: in no cluster
         budget, ranges = self._targets
-        self.engine = Engine(plan.first_phase or plan.design, budget, setup.estimate, RATIOS, ranges)
+        design = plan.first_phase or plan.design
+        if isinstance(design, Design):
+            design = design.with_latency(setup.host.launch_latency)
+        self.engine = Engine(design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
         self.warnings: list[str] = []
         self.projections = Projections(setup.policy.projects(setup.config))

@@ -129,8 +129,7 @@ class CellSampling(Sampling):
 
     def _values(self, combination: Combination, units: Ints) -> Floats:
         """Values of simulated units as they enter the total, float64 [units]."""
-        constant = sum(weight * self.design.constant(name) for weight, name in combination)
-        return self._results_of(combination, units) - constant + self.design.departure(combination, units)
+        return self._results_of(combination, units) - self.constant(combination) + self.design.departure(combination, units)
 
     def known(self, counter: str) -> Auxiliary:
         """Predictions and sizes that are used for a counter, for the launches that are sampled by chance."""
@@ -203,7 +202,7 @@ class CellSampling(Sampling):
             values = self._results_of(combination, units) + self.design.departure(combination, units)
             return TotalErrors(float(values.sum()), simulated, t=t)
         fit, alpha = self._fit(combination), self._alpha
-        constant = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
+        constant = self.constant(combination) * len(self._free)
         value = fit.estimate + constant + self._simulated(combination, self._certain)
         t += quantile(alpha if self._like else fit.fits[0].spent(alpha), fit.nu)  # doubts are of predictions, not of changes
         unseen = sum(abs(weight) * self._fit([(1.0, name)]).unseen_counts(alpha) for weight, name in combination)

@@ -40,6 +40,7 @@ class Design:
             the budget.
         slow_excess: relative excess of slow launches, of which there may be as many as no draw would show with probability
             alpha (`unseen_slow`); 0: there are none.
+        latency: constant launch latency of the simulator, in cycles, which is part of the cycles of every launch.
 
     Raises:
         ConfigError: lengths or values do not fit together.
@@ -57,6 +58,7 @@ class Design:
     balanced: bool = False
     allowance: float = field(default_factory=lambda: constants.OUTLIER_ALLOWANCE)
     slow_excess: float = 0.0
+    latency: float = 0.0
 
     @classmethod
     def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
@@ -119,7 +121,7 @@ class Design:
                 f"design.clusters (cluster of each launch) has values from {self.clusters.min()} to {self.clusters.max()}; "
                 f"allowed: 0 to {units - 1}"
             )
-        for name in ("allowance", "slow_excess"):
+        for name in ("allowance", "slow_excess", "latency"):
             if not 0.0 <= (value := getattr(self, name)) < math.inf:
                 raise ConfigError(f"design.{name}: {value} is not allowed; give a finite number, 0 or more")
         if self.chosen is not None:
@@ -149,6 +151,20 @@ class Design:
     def expected(self) -> NDArray[np.float64] | None:
         """float64 [N]: covariate, in proportion to which the cost of each launch is expected; None: there is none."""
         return self.x
+
+    def constant(self, counter: str) -> float:
+        """Part of a counter that is the same for every launch: the launch latency for cycles, 0 for any other counter.
+
+        >>> Design(np.zeros(2, int), np.ones(1, int), np.zeros(2), latency=5000.0).constant("cycles")
+        5000.0
+        """
+        return self.latency if counter == "cycles" else 0.0
+
+    def with_latency(self, latency: float) -> Design:
+        """Same design for a simulator with this constant launch latency, in cycles. A purposive sample stays as it is: its
+        estimator is that of its paper.
+        """
+        return self if self.chosen is not None else replace(self, latency=latency)
 
     def as_take_all(self, units: NDArray[np.integer]) -> Design:
         """Same design in which the launches with the given indices belong to no stratum, and are always simulated."""

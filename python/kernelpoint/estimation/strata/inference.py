@@ -43,6 +43,7 @@ class Inference:
         sample: sampled launches of the strata.
         values: float64 [n, counters], results of the sampled launches.
         exact: float64 [e, counters], results of launches that are always simulated.
+        constants: part of each counter, by name, that is the same for every launch (launch latency); it may hide no outlier.
         ranges: for each target that is a total over a range (part of the run), float64 [H], share of the launches of each
             stratum that lie in the range; set for the growth of the sample.
         paired: True if the counters are one counter in two runs over the same units, so that a combination is a change.
@@ -56,6 +57,7 @@ class Inference:
     sample: StrataSample
     values: Floats
     exact: Floats
+    constants: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, Floats] = field(default_factory=dict)
     paired: bool = False
 
@@ -174,15 +176,18 @@ class Inference:
         return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
 
     def outlier_allowances(self, index: int) -> Floats:
-        """float64 [H]: largest relative deviation that is assumed of one undrawn launch in each stratum:
+        """float64 [H]: largest deviation that is assumed of one undrawn launch in each stratum, relative to its part of `sizes`:
         `StrataSample.allowance`, or, if slow launches may occur, the excess of the slow sampled launches if that is larger.
 
         Args:
             index: index of the counter in `counters`.
         """
         allowance = np.full(len(self.n), self.sample.allowance)
-        scale = self._scale([(1.0, self.counters[index])])
-        return np.maximum(allowance, self.slow[index].mean(scale)) if self.sample.slow_excess else allowance
+        if not self.sample.slow_excess:
+            return allowance
+        size, excess = self.sizes(index), self.slow[index].mean(self._scale([(1.0, self.counters[index])]))
+        whole = size + self._constant(index)  # of which the excess is measured
+        return np.maximum(allowance, excess * np.divide(whole, size, out=np.ones(len(size)), where=size > 0.0))
 
     def _guard(self, columns: list[tuple[float, int]]) -> float:
         """Largest change of a total by outliers: the most influential draw is wrong by the outlier allowance, or as many
@@ -203,7 +208,8 @@ class Inference:
     # ---- what no draw shows -----------------------------------------------------------------------------------------
 
     def sizes(self, index: int) -> Floats:
-        """float64 [H]: amount of a counter's total that may lie in each stratum: the base for the effect of an outlier.
+        """float64 [H]: amount of a counter's total that may lie in each stratum, without its constant part: the base for the
+        effect of an outlier.
 
         - Cycles: the larger of the stratum's estimated total and the total that its cluster suggests (total over covariate in
           the cluster, times the stratum's covariate), because all draws (sampled launches) may be short launches by chance.
@@ -215,7 +221,7 @@ class Inference:
         Args:
             index: index of the counter in `counters`.
         """
-        size = np.abs(self.fits[index].totals)
+        size = np.maximum(np.abs(self.fits[index].totals) - self._constant(index), 0.0)
         if self.counters[index] == "cycles":
             X, clusters = self.sample.X, self.sample.clusters
             if X is None or self.sample.slow_excess:
@@ -225,6 +231,10 @@ class Inference:
             return np.maximum(size, each[clusters] * X)
         nothing, usual = self._nothing(index)
         return np.where(nothing, self.sample.N * usual / self.sample.allowance, size)
+
+    def _constant(self, index: int) -> Floats:
+        """float64 [H]: constant part of a counter's total in each stratum."""
+        return np.asarray(self.constants.get(self.counters[index], 0.0) * self.sample.N)
 
     def _nothing(self, index: int) -> tuple[NDArray[np.bool_], float]:
         """Strata in whose draws a counter is always 0, bool [H], and the counter's mean in all other draws."""

@@ -199,6 +199,7 @@ class StrataSampling(Sampling):
             sample,
             self.results.of(units),
             self.results.of(certain),
+            {name: design.constant(name) for name in self.counters},
         )
         warnings, stated = [], self._stated()
         if missing:
