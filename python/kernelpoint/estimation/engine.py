@@ -201,7 +201,8 @@ class Engine:
         uses a part of the allowed error probability, but not while results of the round are missing.
 
         A half-width is the sum of three parts: sampling error, allowance for launches without a result, and systematic errors.
-        The sum is compared with the budget. The stated half-width is this sum, but at least budget + allowance. A counter
+        The stated half-width is this sum, but at least budget + allowance. The budget is met if every target's stated half-width
+        is within it. The sample does not grow once the sum is within it, because the allowance does not shrink. A counter
         without an error budget has that of the first counter with one; its sampling error alone is at least the share of that
         budget that systematic errors do not use.
 
@@ -230,14 +231,14 @@ class Engine:
             )
         )
         self._sampling_budget = self.systematic.left_for_sampling(before, with_left_out.by_name)
-        met = whole.may_stop and whole.meets(self.budget)
+        is_within = whole.meets(self.budget)
         self._last_look = None if missing else sampled
-        self._is_final = met or (whole.may_stop and sampled.meets(self._sampling_budget))
-        by_systematic = not met and self._is_final and with_left_out.meets(self.budget)
+        self._is_final = whole.may_stop and (is_within or sampled.meets(self._sampling_budget))
+        by_systematic = not is_within and self._is_final and with_left_out.meets(self.budget)
         stated = whole.changed(lambda name, one: one.no_narrower_than(self.budget.allowed(name), nonresponse[name]))
         warnings = [*whole.warnings, *(self.systematic.unmet() if by_systematic else [])]
-        goes_on = whole.goes_on if whole.meets(self.budget) else ""
-        return replace(stated, met=met, warnings=warnings, goes_on=goes_on)
+        met = stated.may_stop and stated.meets(self.budget)
+        return replace(stated, met=met, warnings=warnings, goes_on=whole.goes_on if is_within else "")
 
     def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
         """float64 [units, counters]: result of each simulated launch, and prediction of each other launch.

@@ -66,7 +66,7 @@ def caveats(s: SummaryRecord) -> list[str]:
     if s.bound_scope != EXACT:
         budgets = [share(s.relative_error), *(f"{name} {share(error)}" for name, error in s.further.items())]
         lines.append(
-            f"sampling error {'within' if s.met else 'beyond'} the error budget of {', '.join(budgets)} at "
+            f"half-width {'within' if s.met else 'beyond'} the error budget of {', '.join(budgets)} at "
             f"{share(s.confidence)}; bound: {s.bound}"
         )
     lines += [f"degraded: {reason}" for reason in s.degraded]

@@ -170,7 +170,7 @@ class Recorder:
         if not texts:
             return
         self._so_far = f"; so far {texts[0]}"
-        place = f"; sampling error {'within' if look.met else 'beyond'} the error budget"
+        place = f"; half-width {'within' if look.met else 'beyond'} the error budget"
         if is_withdrawn or all(text.endswith(EXACT) for text in texts):
             place = ""
         elif look.goes_on:

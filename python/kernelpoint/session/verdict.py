@@ -62,13 +62,23 @@ def _stated(summary: SummaryRecord) -> str:
         total = "mean of equally likely full runs" if OF_MEAN in summary.assumptions else "total"
         added = max([width - summary.relative_error, *(part - summary.further[name] for name, part in further.items())])
         beyond = ""
-        if summary.met and summary.lost and added > 1e-9:
+        if summary.lost and added > 1e-9 and _is_computed_within(summary):
             count = len(summary.lost)
             launches = "1 launch without a result adds" if count == 1 else f"{count} launches without a result add"
             beyond = f"; {launches} {100 * added:.2g} %"
         return f"{total} within {interval}; error budget {'met' if summary.met else 'not met'}{beyond}"
     reason = f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else ""
     return f"bound on sampling error only{reason}: {interval}"
+
+
+def _is_computed_within(summary: SummaryRecord) -> bool:
+    """True if every target's computed half-width is within its error budget, before it is raised to budget and lost launches."""
+    estimates = {**summary.ratios, **summary.counters}
+    targets = {summary.counter: summary.relative_error, **summary.further}
+    if not targets.keys() <= estimates.keys():
+        return False  # of a range no computed half-width is stored
+    each = [(estimates[name], error) for name, error in targets.items()]
+    return all(total.moved(total.estimate, total.computed_half_width).meets(error) for total, error in each)
 
 
 def _width(summary: SummaryRecord, target: str) -> float:
