@@ -53,6 +53,21 @@ def test_dram_writes_are_limited_by_the_l2_accesses_of_the_run_but_not_of_a_laun
     assert late.sum() <= totals["dram_writes"].at_most == pytest.approx(1.05 * writes.sum())
 
 
+def test_bank_conflicts_that_no_draw_has_are_limited_by_the_accesses():
+    accesses = np.full(N, 50.0)
+    total = limited({"l1_accesses": accesses, "l1_bank_conflicts": np.zeros(N)}, 6, ["l1_accesses"])["l1_bank_conflicts"]
+    assert total.estimate == 0.0 < total.at_most < 31.0 * accesses.sum()
+    other = limited({"l1_accesses": accesses, "l1_bank_conflicts": 40.0 * accesses}, 6, ["l1_accesses"])["l1_bank_conflicts"]
+    assert math.isnan(other.at_most), "the simulator counts in another way"
+
+
+def test_a_part_of_the_energy_that_no_draw_has_is_limited_by_the_energy():
+    energy = np.random.default_rng(7).uniform(0.9, 1.1, N)
+    totals = limited({"energy": energy, "energy_tensor": np.zeros(N)}, 7)
+    assert totals["energy_tensor"].estimate == 0.0
+    assert totals["energy_tensor"].at_most == totals["energy"].estimate + totals["energy"].half_width > energy.sum()
+
+
 def test_a_counter_that_is_part_of_nothing_has_no_limit():
     total = limited({"spills": np.zeros(N)}, 3)["spills"]
     assert math.isnan(total.at_most) and not math.isfinite(total.half_width)

@@ -11,14 +11,15 @@ import numpy as np
 from kernelpoint.estimation import Engine, Estimate, Look
 from kernelpoint.estimation.unseen import largest_amount
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import COUNTS
 from kernelpoint.ratios import RATIOS
 from kernelpoint.totals.exact import exact_values
 from kernelpoint.totals.identities import IN_TOTAL, parts_of_wholes
 from kernelpoint.totals.proportional import EVENTS, REPLAY, WEAK
 
-# Counter -> count of a trace, and how many there may be of it for one of these: 32 threads of a warp may all need one bank, in
-# turn
-PER_COUNT = {"shared_bank_conflicts": ("shared_accesses", 31.0)}
+# Counter -> counter or count of a trace, and how many there may be of it for one of these: 32 threads of a warp may all need
+# one bank, in turn
+PER_COUNT = {"shared_bank_conflicts": ("shared_accesses", 31.0), "l1_bank_conflicts": ("l1_accesses", 31.0)}
 
 
 def with_limits(look: Look, engine: Engine, plan: Plan, projected: set[int], targets: Collection[str]) -> Look:
@@ -33,7 +34,7 @@ def with_limits(look: Look, engine: Engine, plan: Plan, projected: set[int], tar
     """
     if not look.index or plan.first_phase is not None or len(engine.results.units) == len(engine.results.rows):
         return look
-    limits = _Limits(look, engine, plan, projected, dict(parts_of_wholes(look.estimates, engine)))
+    limits = _Limits(look, engine, plan, projected, dict(parts_of_wholes(look.estimates, engine)) | _parts_of_energy(engine))
     stays = {*targets, *(counter for name in targets for counter in RATIOS.get(name, ()))}
     weak = [n for n, e in look.estimates.items() if n not in stays and n in engine.counters and not _is_known(e)]
     estimates = {**look.estimates, **{name: _limited(look.estimates[name], limits.of(name)) for name in weak}}
@@ -42,6 +43,15 @@ def with_limits(look: Look, engine: Engine, plan: Plan, projected: set[int], tar
         for name, ratio in look.ratios.items()
     }
     return replace(look, estimates=estimates, ratios=ratios)
+
+
+def _parts_of_energy(engine: Engine) -> dict[str, str]:
+    """Counters of energy that are part of the whole in each simulated launch -> "energy"."""
+    if "energy" not in engine.counters:
+        return {}
+    values = dict(zip(engine.counters, engine.results.of(engine.results.units).T, strict=True))
+    parts = {name: part for name, part in values.items() if name.startswith("energy_")}
+    return {name: "energy" for name, part in parts.items() if bool(((part >= 0.0) & (part <= values["energy"])).all())}
 
 
 def _is_known(e: Estimate) -> bool:
@@ -93,15 +103,22 @@ class _Limits:
         """
         if name in PER_COUNT:
             count, times = PER_COUNT[name]
-            counts = self.plan.count_of_unit(count)
+            counts = self.plan.count_of_unit(count) if count in COUNTS else self._amounts(count)
             return None if counts is None else times * counts
         whole = self.wholes.get(name)
         if whole is None or name in IN_TOTAL:
             return None
-        values = exact_values(self.plan, self.engine, self.projected, whole)
-        if values is None and _is_known(self.look.estimates[whole]):
-            values = self._predicted(whole)
+        values = self._amounts(whole)
         return self.possible(whole) if values is None else values
+
+    def _amounts(self, name: str) -> np.ndarray | None:
+        """float64 [N]: value of a counter in each launch, as traces determine it or else as predicted; None where nothing tells."""
+        if name not in self.engine.counters:
+            return None
+        values = exact_values(self.plan, self.engine, self.projected, name)
+        if values is None and _is_known(self.look.estimates[name]):
+            values = self._predicted(name)
+        return values
 
     def _predicted(self, name: str) -> np.ndarray | None:
         """float64 [N]: predictions of a counter, times the largest ratio of a result to its prediction; nan where there is
