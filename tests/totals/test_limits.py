@@ -15,15 +15,16 @@ from kernelpoint.totals.limits import with_limits
 N, KERNELS = 1000, 20
 
 
-def limited(counters, seed, predicted=(), replay=None):
+def limited(counters, seed, predicted=(), replay=None, expected=None):
     """Estimates with limits, of a sample of N launches of 20 kernels whose cycles are met at 5 %; counters named in
-    `predicted` are predicted as they are.
+    `predicted` are predicted as they are, those in `expected` as there.
     """
     random = np.random.default_rng(seed)
     kernel = np.arange(N) % KERNELS
     x = 1000.0 * np.exp(random.normal(0.0, 0.6, KERNELS))[kernel]
     counters = {"cycles": x * random.uniform(0.97, 1.03, N), **counters}
-    design = AssistedDesign({"cycles": x, **{name: counters[name] for name in predicted}}, kernel, random.random(N))
+    predictions = {"cycles": x, **{name: counters[name] for name in predicted}, **(expected or {})}
+    design = AssistedDesign(predictions, kernel, random.random(N))
     engine = Engine(design, ErrorBudget(0.05))
     engine.systematic.set(replay or {})
     *_, look = passes(engine, tuple(counters), np.stack(list(counters.values()), axis=1))
@@ -57,6 +58,9 @@ def test_bank_conflicts_that_no_draw_has_are_limited_by_the_accesses():
     accesses = np.full(N, 50.0)
     total = limited({"l1_accesses": accesses, "l1_bank_conflicts": np.zeros(N)}, 6, ["l1_accesses"])["l1_bank_conflicts"]
     assert total.estimate == 0.0 < total.at_most < 31.0 * accesses.sum()
+    none, expected = np.zeros(N), {"l1_bank_conflicts": np.full(N, 0.01)}
+    total = limited({"l1_accesses": accesses, "l1_bank_conflicts": none}, 6, ["l1_accesses"], None, expected)
+    assert total["l1_bank_conflicts"].estimate == 0.0 < total["l1_bank_conflicts"].at_most, "only the model has any"
     other = limited({"l1_accesses": accesses, "l1_bank_conflicts": 40.0 * accesses}, 6, ["l1_accesses"])["l1_bank_conflicts"]
     assert math.isnan(other.at_most), "the simulator counts in another way"
 

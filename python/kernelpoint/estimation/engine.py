@@ -201,8 +201,8 @@ class Engine:
         uses a part of the allowed error probability, but not while results of the round are missing.
 
         A half-width is the sum of three parts: sampling error, allowance for launches without a result, and systematic errors.
-        The stated half-width is this sum, but at least budget + allowance. The budget is met if every target's stated half-width
-        is within it. The sample does not grow once the sum is within it, because the allowance does not shrink. A counter
+        The stated half-width is this sum, but at least budget + allowance. The budget is met if the stated half-width of every
+        target is within it. The sample does not grow once the sum is within it, as the allowance does not shrink. A counter
         without an error budget has that of the first counter with one; its sampling error alone is at least the share of that
         budget that systematic errors do not use.
 

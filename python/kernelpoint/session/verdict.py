@@ -72,7 +72,7 @@ def _stated(summary: SummaryRecord) -> str:
 
 
 def _is_computed_within(summary: SummaryRecord) -> bool:
-    """True if every target's computed half-width is within its error budget, before it is raised to budget and lost launches."""
+    """True if every target's half-width is within its error budget before it is raised to budget plus lost launches."""
     estimates = {**summary.ratios, **summary.counters}
     targets = {summary.counter: summary.relative_error, **summary.further}
     if not targets.keys() <= estimates.keys():

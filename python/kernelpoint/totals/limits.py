@@ -24,7 +24,8 @@ PER_COUNT = {"shared_bank_conflicts": ("shared_accesses", 31.0), "l1_bank_confli
 
 def with_limits(look: Look, engine: Engine, plan: Plan, projected: set[int], targets: Collection[str]) -> Look:
     """State `Estimate.at_most` for counters whose half-width is none, or above WEAK; a counter that no launch can have is
-    exactly 0. Estimates do not change; a limit is never below the estimate.
+    exactly 0, and one that no simulated launch has is 0 up to its limit. Other estimates do not change; a limit is never below
+    the estimate.
 
     The limit is the least of: what was simulated and the most that all other launches may have (`_Limits.possible`);
     what the draws show (`_Limits._by_draws`); the upper end of the whole that the counter is a part of (`parts_of_wholes`).
@@ -61,6 +62,8 @@ def _is_known(e: Estimate) -> bool:
 def _limited(e: Estimate, limit: float) -> Estimate:
     if limit == 0.0:
         return e.moved(0.0, 0.0, std_error=0.0, computed_half_width=0.0)
+    if e.simulated == 0.0 and math.isfinite(limit) and not math.isfinite(e.half_width):
+        e = e.moved(0.0, e.half_width)  # only predictions have any
     limit = max(limit, e.estimate)
     return e if math.isinf(limit) or limit >= e.estimate + e.half_width else replace(e, at_most=limit)
 
@@ -112,7 +115,7 @@ class _Limits:
         return self.possible(whole) if values is None else values
 
     def _amounts(self, name: str) -> np.ndarray | None:
-        """float64 [N]: value of a counter in each launch, as traces determine it or else as predicted; None where nothing tells."""
+        """float64 [N]: value of a counter in each launch, by its trace or else as predicted; None where nothing tells."""
         if name not in self.engine.counters:
             return None
         values = exact_values(self.plan, self.engine, self.projected, name)

@@ -176,7 +176,7 @@ class Inference:
         return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
 
     def outlier_allowances(self, index: int) -> Floats:
-        """float64 [H]: largest deviation that is assumed of one undrawn launch in each stratum, relative to its part of `sizes`:
+        """float64 [H]: largest deviation that is assumed of one undrawn launch in each stratum, relative to `sizes`:
         `StrataSample.allowance`, or, if slow launches may occur, the excess of the slow sampled launches if that is larger.
 
         Args:
