@@ -41,7 +41,7 @@ ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostil
 ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.2, "hostile": 27.0}
 # Model: measured launches are now and then slow, and launches of one name and shape may do unlike work. As many of them as the
 # draws do not exclude may exceed their usual time by this multiple of it; once slow ones are drawn, these tell
-# (strata.variance.SlowDraws). Launches that a simulator simulates have no such surprise where their instructions are counted.
+# (strata.variance.SlowDraws). Counts of instructions do not tell what memory does; traces do.
 SLOW_NAMED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": SLOW_EXCESS, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
@@ -119,8 +119,7 @@ class KernelPoint(Policy):
         wanted = self.budget_for(self.config)
         certain = ~has_work
         is_simulated = program.contents is not None or program.amounts is not None
-        says_work = program.to_trace or program.has_times or _counted(program) is not None
-        may_be_slow = not is_simulated and (program.measured or not says_work)
+        may_be_slow = not is_simulated and (program.measured or not (program.to_trace or program.has_times))
         if not is_simulated and (program.measured or program.to_trace) and self.config.assume != "repetitive":
             certain = certain | first_of_each_process(program.signature, program.offsets)
         if any(part in wanted.counter for part in COLD_COUNTERS):
