@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.clustering import threshold_clusters, unit_rows
 from kernelpoint.estimation import AssistedDesign, Assume, Design, Prediction, stratify
-from kernelpoint.estimation.constants import SLOW_EXCESS
+from kernelpoint.estimation.constants import OUTLIER_ALLOWANCE, SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, usual, varying_context
 from kernelpoint.policies.methods.random import simple_random_sample
@@ -36,9 +36,9 @@ METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
 # Model: outlier allowance, how far a launch that no draw shows may be off without breaking the budget, relative to its value,
 # by what the user assumes. Launches that are simulated repeat what their instructions say, which names and shapes do not tell
 # where they are yet to be traced.
-ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hostile": 1.0}
+ODD_SIMULATED: dict[Assume, float] = {"repetitive": OUTLIER_ALLOWANCE, "ordinary": OUTLIER_ALLOWANCE, "hostile": 1.0}
 ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
-ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.2, "hostile": 27.0}
+ODD_MEASURED: dict[Assume, float] = {"repetitive": OUTLIER_ALLOWANCE, "ordinary": OUTLIER_ALLOWANCE, "hostile": 27.0}
 # Model: measured launches are now and then slow, and launches of one name and shape may do unlike work. As many of them as the
 # draws do not exclude may exceed their usual time by this multiple of it; once slow ones are drawn, these tell
 # (strata.variance.SlowDraws). Counts of instructions do not tell what memory does; traces do.
