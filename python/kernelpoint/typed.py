@@ -14,6 +14,7 @@ from functools import cache
 from typing import Annotated, Any, Literal
 
 Read = Callable[[Any], Any]
+MOST_MISMATCHES = 10_000  # of a mapping; the error has no more of them
 
 
 @dataclass(frozen=True)
@@ -221,8 +222,8 @@ def _of_length(read: Read, allowed: Length) -> Read:
     def read_all(value: Any) -> Any:
         if isinstance(value, str | list | dict) and not allowed.least <= len(value) <= allowed.most:
             what = {str: "characters", list: "items", dict: "keys"}[type(value)]
-            limit = f"at least {allowed.least}" if len(value) < allowed.least else f"at most {allowed.most:,}"
-            raise Mismatch(f"expected {limit} {what}, got {len(value):,}", value)
+            limit = f"{allowed.least} or more {what}" if len(value) < allowed.least else f"at most {allowed.most:,} {what}"
+            raise Mismatch(f"expected {limit}", value)
         return read(value)
 
     return read_all
@@ -338,6 +339,8 @@ def _dataclass(kind: Any) -> Read:
         """The error for the first key that is wrong, with those of all others."""
         every: list[Mismatch] = []
         for name, value in content.items():
+            if len(every) >= MOST_MISMATCHES:
+                break
             if name not in reads:
                 every.append(Mismatch("no such field", value, (str(name),), allowed=allowed))
                 continue
