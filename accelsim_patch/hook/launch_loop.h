@@ -140,8 +140,8 @@ private:
         host.configuration = hook().configuration;
         host.architectures = known_architectures();
         host.flags = KP_HOST_CAN_STOP | KP_HOST_NEEDS_WHOLE_TRACES;
-        m_before = m_statistics.read(0, false);
-        for (size_t i = 0; i < m_before.size(); ++i) host.counter_names.push_back(m_before[i].name);
+        m_counters_before = m_statistics.read(0, false);
+        for (size_t i = 0; i < m_counters_before.size(); ++i) host.counter_names.push_back(m_counters_before[i].name);
         m_replay.describe(&host);
         const std::string others = not_replayed(hook().configuration);
         host.kept.not_replayed = others.empty() ? NULL : others.c_str();
@@ -197,8 +197,8 @@ private:
             hand_over_copies(list, m_at.order.pass > 0 && !m_replays ? m_commands.size() : m_launches[m_at.launch]);
         list.push_back(command);
         m_context->kernel_info_m_next_uid = static_cast<unsigned>(m_at.launch + 1);
-        m_cycles = m_sim->gpu_tot_sim_cycle;
-        m_instructions = m_sim->gpu_tot_sim_insn;
+        m_cycles_before = m_sim->gpu_tot_sim_cycle;
+        m_instructions_before = m_sim->gpu_tot_sim_insn;
         m_in_flight = true;
         if (!m_at.is_counted()) m_hidden.begin(m_at.launch);
         hook().expect(m_sim, &m_client, m_at);
@@ -227,17 +227,17 @@ private:
             return false;
         }
         if (m_at.restores()) m_replay.drain();
-        const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
+        const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles_before;
         if (!hook().launched || cycles == 0) fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
         const std::vector<Amount> after = m_statistics.read(static_cast<double>(cycles), m_replays);
         std::vector<double> counters;
         for (size_t i = 0; i < after.size(); ++i) {
-            double amount = after[i].value - (i < m_before.size() ? m_before[i].value : 0);
+            double amount = after[i].value - (i < m_counters_before.size() ? m_counters_before[i].value : 0);
             if (amount < 0) amount += 4294967296.0;  // the simulator's 32-bit counters wrap
             counters.push_back(amount);
         }
-        m_before = after;
-        const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions;
+        m_counters_before = after;
+        const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions_before;
         m_client.complete(m_at, cycles, instructions, counters, hook().stopped ? KP_RESULT_STOPPED : 0);
         count(static_cast<double>(cycles), static_cast<double>(instructions), counters);
         return true;
@@ -249,7 +249,7 @@ private:
         if (!m_at.is_counted()) return;
         m_simulated[m_at.launch] = true;
         m_counted.add(m_at.launch, cycles, instructions, counters);
-        m_counted.print(m_before);
+        m_counted.print(m_counters_before);
     }
 
     void fail(const std::string& problem) {
@@ -269,7 +269,7 @@ private:
         printf("kernel_name = kernelpoint_total\n");
         const Totals whole_run = {estimate_of(estimates, "cycles"), estimate_of(estimates, "instructions")};
         print_totals(whole_run);
-        print_counters(m_before, estimates, summary.simulated == summary.launches);
+        print_counters(m_counters_before, estimates, summary.simulated == summary.launches);
         if (!m_counted.are_the_simulators_own() || m_counted.rows() < m_launches.size())
             print_no_totals(m_launches.size(), static_cast<uint64_t>(time(NULL) - m_started));
         print_summary(summary, estimates);
@@ -293,21 +293,21 @@ private:
                hook().estimated_rows ? "" : "; -kernel_sampling_rows 1 adds the estimated ones");
         uint64_t row = m_counted.rows();
         std::vector<double> counters = m_counted.counters();  // of all simulated launches so far
-        counters.resize(m_before.size());
+        counters.resize(m_counters_before.size());
         for (size_t i = 0; i < m_launches.size(); ++i) {
             if (m_simulated[i]) continue;
-            // A process that this one resumes may have simulated it.
+            // A worker may have simulated it, or a process that this one resumes.
             const kp_cost cost = m_client.cost(0, i);
-            const bool before = (cost.flags & KP_COST_SIMULATED) != 0;
-            if (!before && (!hook().estimated_rows || !is_known(cost) || cost.cycles == 0)) continue;
-            const bool has_counters = before && cost.counter_count == counters.size();
-            std::vector<Amount> native = m_before;
+            const bool is_simulated = (cost.flags & KP_COST_SIMULATED) != 0;
+            if (!is_simulated && (!hook().estimated_rows || !is_known(cost) || cost.cycles == 0)) continue;
+            const bool has_counters = is_simulated && cost.counter_count == counters.size();
+            std::vector<Amount> native = m_counters_before;
             for (size_t j = 0; j < counters.size(); ++j) native[j].value = has_counters ? counters[j] += cost.counters[j] : NAN;
             const Totals so_far = totals;
             add(&totals, cost);
             const std::string name =
                 cost.kernel != NULL ? cost.kernel : kernel_name_of(m_commands[m_launches[i]].command_string);
-            print_launch(name, i, !before, so_far, totals, native, ++row);
+            print_launch(name, i, !is_simulated, so_far, totals, native, ++row);
         }
     }
 
@@ -330,15 +330,15 @@ private:
     std::vector<bool> m_simulated;          // by this process, and counted
     RunningTotals m_counted;                // of these
     HiddenOutput m_hidden;
-    std::vector<Amount> m_before;  // the counters when the launch in flight began
+    std::vector<Amount> m_counters_before;  // the counters when the launch in flight began
     const time_t m_started;
     bool m_begun = false;
     bool m_replays = false;  // some launch began with replayed state
     size_t m_copied = 0;     // commands before this position were handed over, unless they are launches
     Position m_at;           // the launch in flight
     bool m_in_flight = false;
-    unsigned long long m_cycles;  // totals when the launch in flight began
-    unsigned long long m_instructions;
+    unsigned long long m_cycles_before;  // totals when the launch in flight began
+    unsigned long long m_instructions_before;
 };
 
 }  // namespace kernelpoint

@@ -129,7 +129,8 @@ private:
     std::vector<double> m_energy;
 };
 
-// Energy, mean power and energy-delay product of the whole run, each with its half-width; `nan` if too uncertain.
+// Energy, mean power and energy-delay product of the whole run, each with its half-width; `nan` if too uncertain. A part
+// that is 0 in each simulated launch is 0, with its upper limit.
 class WholeEnergy {
 public:
     WholeEnergy(const kp_summary& summary, const std::vector<kp_estimate>& estimates, double hertz)
@@ -160,6 +161,10 @@ public:
             const bool is_known = is_known_amount(*part);
             if (!is_known) (part->simulated > 0 ? wide : zero) += " " + label;
             fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i], is_known ? watts : NAN);
+            const double least_seconds = seconds - late;
+            if (is_limited(*part) && least_seconds > 0)
+                fprintf(file, "kernelpoint_avg_%s_at_most = %.6g\n", label.c_str(), part->at_most / least_seconds);
+            if (is_limited(*part) && !std::isfinite(part->half_width)) continue;
             fprintf(file, "kernelpoint_avg_%s_half_width = %.6g\n", label.c_str(),
                     (part->half_width + std::fabs(watts) * late) / seconds);
         }

@@ -5,6 +5,8 @@
 //     ./simulator CONFIG LIST
 //
 // CONFIG is a KernelPoint configuration. A line of LIST is a launch: "CTAS CYCLES MISSES", the last two of each CTA.
+#include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -17,14 +19,15 @@ namespace {
 constexpr uint64_t kWarpsOfCta = 4, kThreadsOfWarp = 32;
 
 struct Launch {
-    uint64_t ctas = 0, cycles = 0, misses = 0;  // ctas 0: it cannot be simulated
+    uint64_t ctas = 0, cycles_of_cta = 0, misses_of_cta = 0;  // ctas 0: it cannot be simulated
 };
 
-// Descriptions of the launches for the plugin: they have no traces, and those of one shape repeat.
+// Describes the launches to the plugin, because they have no traces: launches of one shape do the same work. The shapes
+// stay the caller's, who keeps them until the session is open.
 std::vector<kp_description> describe(const std::vector<Launch>& launches, std::vector<int64_t>& shapes) {
     for (const Launch& launch : launches) {
         shapes.push_back(static_cast<int64_t>(launch.ctas));
-        shapes.push_back(static_cast<int64_t>(launch.cycles));
+        shapes.push_back(static_cast<int64_t>(launch.cycles_of_cta));
     }
     std::vector<kp_description> described(launches.size(), kernelpoint::sized<kp_description>());
     for (size_t i = 0; i < launches.size(); ++i) {
@@ -40,7 +43,8 @@ std::vector<Launch> read_list(const std::string& path) {
     std::vector<Launch> launches;
     for (std::string line; std::getline(file, line);) {
         Launch launch;
-        if (std::sscanf(line.c_str(), "%lu %lu %lu", &launch.ctas, &launch.cycles, &launch.misses) != 3) launch = Launch();
+        if (std::sscanf(line.c_str(), "%lu %lu %lu", &launch.ctas, &launch.cycles_of_cta, &launch.misses_of_cta) != 3)
+            launch = Launch();
         launches.push_back(launch);
     }
     return launches;
@@ -54,23 +58,23 @@ void simulate(kernelpoint::Client& client, const kernelpoint::Position& at, cons
     progress.index = at.launch;
     progress.ctas_total = launch.ctas;
     const uint32_t interval = at.order.progress_interval;
-    uint64_t asked = 0;
-    bool stopped = false;
-    while (progress.ctas_completed < launch.ctas && !stopped) {
+    uint64_t last_asked = 0;  // cycle
+    bool wants_stop = false;
+    while (progress.ctas_completed < launch.ctas && !wants_stop) {
         progress.ctas_issued = progress.ctas_completed + 1;
-        for (uint64_t cycle = 0; cycle < launch.cycles; ++cycle) {
+        for (uint64_t cycle = 0; cycle < launch.cycles_of_cta; ++cycle) {
             ++progress.cycles;
-            if (interval != 0 && !stopped && progress.cycles - asked == interval) {
-                asked = progress.cycles;
-                stopped = client.wants_stop(progress);  // the CTA that runs still ends; no other is issued
+            if (interval != 0 && !wants_stop && progress.cycles - last_asked == interval) {
+                last_asked = progress.cycles;
+                wants_stop = client.wants_stop(progress);  // the CTA that runs still ends; no other is issued
             }
         }
         progress.ctas_completed = progress.ctas_issued;
         progress.instructions += kWarpsOfCta * kThreadsOfWarp;
     }
-    const bool is_part = progress.ctas_completed < launch.ctas;
-    client.complete(at, progress.cycles, progress.instructions, {double(launch.misses * progress.ctas_completed)},
-                    is_part ? KP_RESULT_STOPPED : 0);
+    const bool is_stopped = progress.ctas_completed < launch.ctas;
+    client.complete(at, progress.cycles, progress.instructions, {double(launch.misses_of_cta * progress.ctas_completed)},
+                    is_stopped ? KP_RESULT_STOPPED : 0);
 }
 
 void print(kernelpoint::Client& client) {
@@ -101,6 +105,7 @@ int main(int argc, char** argv) {
     client.open(argv[1], host);
     kernelpoint::Position at;
     kp_status status;
+    // The plugin names the launches to simulate, pass after pass, until the error budget is met.
     while ((status = client.next_to_simulate(&at)) == KP_OK) simulate(client, at, launches[at.launch]);
     if (status == KP_PENDING) kernelpoint::stop_run("the plugin waits for a launch, but none is in flight");
     std::cout.precision(17);

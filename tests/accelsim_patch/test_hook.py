@@ -122,6 +122,19 @@ def test_a_counter_of_which_no_simulated_launch_has_any_is_zero_where_it_has_an_
     assert not any("dram_writes" in line for line in run.lines("kernelpoint: nan"))
 
 
+def test_a_part_of_the_power_that_is_0_in_each_simulated_launch_is_0_where_it_has_an_upper_limit(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nat_most energy_tensorp 9", "-power", "1")
+    (report,) = (path for path in workload.parent.iterdir() if "kernelpoint_energy" in path.read_text("latin-1"))
+    lines = report.read_text().splitlines()
+    whole = dict(line.split(" = ") for line in lines if " = " in line)
+    assert run.values("kernelpoint_energy_tensorp_at_most") == ["9"]
+    assert whole["gpu_avg_TENSORP,"] == "0" and "kernelpoint_avg_TENSORP_half_width" not in whole
+    seconds = (48 + 308 - 2.5) / 1e9
+    assert float(whole["kernelpoint_avg_TENSORP_at_most"]) == pytest.approx(9 / seconds, rel=0.02)
+    (zero,) = [line for line in lines if "nan, 0 in each simulated launch" in line]
+    assert "TEXP" in zero.split() and "TENSORP" not in zero.split(), "of the others nothing limits the total"
+
+
 def test_zero_is_a_count_where_every_launch_was_simulated(simulator, workload):
     run = simulator.run(workload, "pass 0 1 2 3 4 5")
     assert run.values("total dram writes") == ["0"] and not run.lines("kernelpoint: nan")

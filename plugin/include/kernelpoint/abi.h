@@ -7,7 +7,9 @@
  *         order.action == KP_SIMULATE                            simulate it, then kp.complete, or kp.abort where it
  *                                                                could not be simulated
  *         order.action == KP_SKIP                                leave it out
- *         position.after = order.index
+ *         order.action == KP_EXECUTE                             run it functionally; only with KP_HOST_EXECUTES
+ *         position.after = order.index                           KP_DONE ends the loop, KP_PENDING only where several
+ *                                                                launches are in flight
  *     kp.finish(session, KP_ALL_PROCESSES, &summary)             once; then kp.estimate, kp.cost
  *
  * What is general stands here. The state that a simulator keeps between launches (caches, open rows) is an extension
