@@ -65,3 +65,14 @@ def test_the_unit_of_both_sources_changes_no_draw():
 def test_a_second_source_must_have_a_number_for_every_launch():
     with pytest.raises(Exception, match="from a second source must be numbers from 0"):
         AssistedDesign({"cycles": Prediction(np.ones(2), second=np.array([1.0, np.nan]))}, np.zeros(2, int), np.zeros(2))
+
+
+def test_each_kernel_has_a_share_of_its_own():
+    """Times of two heavy kernels repeat, those of the others scatter."""
+    is_heavy = KERNEL < 2
+    of_launch = np.where(is_heavy, generator(0, "two kinds").choice([0.7, 1.3], LAUNCHES), 1.0)
+    y = np.where(is_heavy, 20.0, 1.0) * USUAL * of_launch
+    times = y * np.where(is_heavy, 1.0, noise("profile", 0.15))
+    runs = [run(design(times), y, seed, 0.01) for seed in range(20)]
+    assert np.mean([held for held, _ in runs]) >= 0.95
+    assert np.mean([drawn for _, drawn in runs]) < 0.1 * LAUNCHES

@@ -38,7 +38,7 @@ class Prediction:
             if a model computes them, which may be wrong for whole kernels.
         kinds: int [N], kind of each launch; None: every launch has its own kind.
         second: float64 [K], expected value from a second source; None: there is none. The sample decides how much each of both
-            counts (`fit.share_of_second`).
+            counts (`fit.shares_of_second`).
 
     >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
     [9.0, 4.0, 9.0]

@@ -72,12 +72,14 @@ class Trust:
             other counter the largest.
         expected: expected squared relative error of a single prediction; it counts as EXPECTED_DEGREES degrees of freedom.
         certain: float64 [3, units]: results, predictions and sizes of the launches that are always simulated.
+        fitted: degrees of freedom that a second source of predictions took (`shares_of_second`).
     """
 
     least: float = constants.MIN_SQUARED_ERROR
     of_budget: bool = True
     expected: float = 0.0
     certain: Floats = field(default_factory=lambda: np.zeros((3, 0)))
+    fitted: float = 0.0
 
 
 def trusted_error() -> float:
@@ -287,31 +289,40 @@ def _mean_square(z: Floats, q: Floats, count: float, nu: float, least: float) ->
     return max(K, least), nu
 
 
-def share_of_second(r: Floats, change: Floats, size: Floats, group: Ints) -> float:
-    """Share v, from 0 to 1, with which the second of two predictions counts: x + v (second - x).
+def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count: int) -> tuple[Floats, float]:
+    """Share v_g, from 0 to 1, with which the second of two predictions counts in each group (kernel) g: x + v_g (second - x).
 
-    Formula: v = S_zr / (S_zz + k^2), at most 1: least squares of the errors r on z = second - x inside groups (kernels), with
-    weights 1 / size^2, shrunk to 0. k^2 is the residual mean square. It is the posterior mean where v has the standard
-    deviation 1 beforehand. A slope of less than two standard errors, k / sqrt(S_zz) each, is 0.
+    Formula: v = S_zr / (S_zz + k^2), at most 1: least squares of the errors r on z = second - x inside groups, with weights 1 /
+    size^2, shrunk to 0. k^2 is the residual mean square. If the slope is below two standard errors, k / sqrt(S_zz) each, all
+    shares are 0. v_g = (S_zr,g + k^2 v) / (S_zz,g + k^2): the slope of a group is shrunk to that of all. Both are posterior
+    means where slopes have the standard deviation 1 beforehand.
 
     Args:
         r: float64 [n], results of the sampled launches minus their first predictions.
         change: float64 [n], their second predictions minus the first.
         size: float64 [n], amounts to which errors are relative.
-        group: int64 [n], group (kernel) of each.
+        group: int64 [n], group of each.
+        count: number of groups.
 
-    >>> z = np.array([1.0, -2.0, 3.0])
-    >>> [round(share_of_second(r, z, np.full(3, 9.0), np.zeros(3, int)), 2) for r in (z, 0.0 * z)]
-    [1.0, 0.0]
+    Returns:
+        v_g, float64 [count], and the degrees of freedom that they take: sum of S_zz,g / (S_zz,g + k^2).
+
+    >>> z, group = np.array([1.0, -2.0, 3.0, 1.0, -1.0]), np.array([0, 0, 0, 1, 1])
+    >>> shares, degrees = shares_of_second(np.where(group == 0, z, 0.0), z, np.full(5, 9.0), group, 2)
+    >>> shares.round(1).tolist(), round(degrees, 1)
+    ([1.0, 0.2], 1.8)
     """
     w = 1.0 / (size * size)
-    weight = np.bincount(group, w)
+    weight = np.bincount(group, w, count)
     some = np.where(weight > 0.0, weight, 1.0)
-    r, z = (v - (np.bincount(group, w * v) / some)[group] for v in (r, change))
-    zz, zr, rr = (float((w * v).sum()) for v in (z * z, z * r, r * r))
-    df = max(len(r) - int((weight > 0.0).sum()) - 1, 1)
-    k2 = max((rr - zr * zr / max(zz, 1e-300)) / df, constants.MIN_SQUARED_ERROR)
-    return min(zr / (zz + k2), 1.0) if zr > 2.0 * math.sqrt(k2 * zz) else 0.0
+    r, z = (v - (np.bincount(group, w * v, count) / some)[group] for v in (r, change))
+    zz, zr, rr = np.bincount(group, w * z * z, count), np.bincount(group, w * z * r, count), float((w * r * r).sum())
+    all_zz, all_zr, df = float(zz.sum()), float(zr.sum()), max(len(r) - int((weight > 0.0).sum()) - 1, 1)
+    k2 = max((rr - all_zr**2 / max(all_zz, 1e-300)) / df, constants.MIN_SQUARED_ERROR)
+    if all_zr <= 2.0 * math.sqrt(k2 * all_zz):
+        return np.zeros(count), 0.0
+    share = min(all_zr / (all_zz + k2), 1.0)
+    return np.clip((zr + k2 * share) / (zz + k2), 0.0, 1.0), float((zz / (zz + k2)).sum())
 
 
 def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
@@ -373,10 +384,10 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     Q, line, least, raw, inside = float(q.sum()), slope**2 + slope_variance, trust.least, r - slope * s.x, r_in - slope * x_in
     most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)
     mean_of_all = float((w * raw).sum() / w.sum()) if n else 0.0
-    df = float(max(n - 2, 1))
+    df = max(n - 2.0 - trust.fitted, 1.0)
     K0, nu0 = _mean_square(w * (raw - mean_of_all) ** 2, q, df, min(df, most), least)
     spreads = [Spread(K0, 0.0, line, nu0)]
-    if (df := float(n - groups - 1)) >= 1.0:
+    if (df := float(n - groups - 1) - trust.fitted) >= 1.0:
         K, nu = _mean_square(w * inside**2, q, df, min(df, most), least)
         spreads.append(Spread(K, K0, line, nu))
     order = np.lexsort((s.order, s.x, s.group))
@@ -384,8 +395,9 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     same = group[1:] == group[:-1]
     if (pairs := int(same.sum())) >= 2:
         squares, joint = 0.5 * (relative[1:] - relative[:-1])[same] ** 2, 0.5 * (share[1:] + share[:-1])[same]
-        nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
-        K, nu = _mean_square(squares, joint, pairs, nu, least)
+        free = max(pairs - trust.fitted, 1.0)
+        nu = min(2.0 / 3.0 * free, most)  # each draw is in two pairs (von Neumann 1941)
+        K, nu = _mean_square(squares, joint, free, nu, least)
         spreads.append(Spread(K, K0, line, nu))
     expected, m = trust.expected, constants.EXPECTED_DEGREES
     spreads = [

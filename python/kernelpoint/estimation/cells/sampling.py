@@ -14,7 +14,7 @@ from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
-from kernelpoint.estimation.cells.fit import Trust, share_of_second
+from kernelpoint.estimation.cells.fit import Trust, shares_of_second
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
 from kernelpoint.estimation.inference import Combination, TotalErrors
@@ -70,7 +70,7 @@ class CellSampling(Sampling):
         self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
         self._sampling_budget = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
-        self._seconds: dict[str, float] = {}  # share of a second source of predictions, by counter
+        self._seconds: dict[str, tuple[Floats, float]] = {}  # by counter, of a second source of predictions (shares_of_second)
         self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(budget))
@@ -144,7 +144,7 @@ class CellSampling(Sampling):
         like = self._like.get(counter, counter)
         x, size = self.design.prediction(like, self.target)
         if (name := self.design.predicted_by(like, self.target)) in self._seconds:
-            x = Column(None, x[:] + self._seconds[name] * self._change(name))
+            x = Column(None, x[:] + self._seconds[name][0][self.design.free_groups] * self._change(name))
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
@@ -160,7 +160,8 @@ class CellSampling(Sampling):
         of_budget = not {*names}.isdisjoint(map(self.counted, self.budget.targets))
         expected = min(map(self.design.expected_error, names)) if of_budget and not self._like else 0.0
         least = min(map(self.design.least_error, names))
-        trust = Trust(least, of_budget, expected, self._of_certain(name) if is_counter else np.zeros((3, 0)))
+        certain = self._of_certain(name) if is_counter else np.zeros((3, 0))
+        trust = Trust(least, of_budget, expected, certain, self._fitted(name) if is_counter else 0.0)
         known, added = self.known(name), np.zeros(len(self._free))
         if not is_counter:
             x, mean, size = np.zeros((3, len(self._free)))
@@ -233,19 +234,24 @@ class CellSampling(Sampling):
                 self._scales[name] = total / predicted
         for name, prediction in self.design.uncertain.items():
             if prediction.second is not None and name in self.counters:
-                self._seconds[name] = self._share_of_second(name)
+                self._seconds[name] = self._shares_of_second(name)
+
+    def _fitted(self, counter: str) -> float:
+        """Degrees of freedom that the second source of a counter's predictions took."""
+        name = self.design.predicted_by(self._like.get(counter, counter), self.target)
+        return self._seconds[name][1] if name in self._seconds else 0.0
 
     def _change(self, name: str) -> Floats:
         """Second prediction of a counter minus the first, of the free units."""
         return self.design.of_free(self.design.uncertain[name].change)
 
-    def _share_of_second(self, name: str) -> float:
+    def _shares_of_second(self, name: str) -> tuple[Floats, float]:
         """How much the second source of a counter's predictions counts, by the draws of the largest part of the run."""
-        drawn, scale = self._parts.rest.sample(), self._scales.get(name, 1.0)
+        drawn, scale, groups = self._parts.rest.sample(), self._scales.get(name, 1.0), self.design.free_groups
         drawn = drawn[self._has[drawn]]
         x, size = (scale * values[drawn] for values in self.design.prediction(name, name))
-        r = self._values([(1.0, name)], self._free[drawn]) - x
-        return share_of_second(r, scale * self._change(name)[drawn], size, self.design.free_groups[drawn].astype(np.int64))
+        r, change = self._values([(1.0, name)], self._free[drawn]) - x, scale * self._change(name)[drawn]
+        return shares_of_second(r, change, size, groups[drawn].astype(np.int64), self.design.label_count)
 
     def begin_comparison(self, like: Mapping[str, str]) -> None:
         """Start the comparison of two runs. The sampling then has the counters of both runs, under different names.
@@ -300,7 +306,11 @@ class CellSampling(Sampling):
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
             self._alpha,
-            Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
+            Trust(
+                self.design.least_error(counter),
+                expected=self.design.expected_error(counter),
+                fitted=self._fitted(counter),
+            ),
             room * abs(stated[counter].estimate),
         )
 
