@@ -2,8 +2,8 @@
 //
 // The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there
 // is a launch to simulate, pass after pass. A skipped launch therefore costs little here: the plugin names the next
-// launch to simulate, no trace is opened, no kernel object made. At the end the plugin is asked for its cost. Copies to
-// the GPU are handed over once, in the first pass, or come with the state that is replayed.
+// launch to simulate, no trace is opened, no kernel object made. At the end the plugin is asked for the cost of every
+// launch. Copies to the GPU are handed over once, in the first pass, or come with the state that is replayed.
 #ifndef KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 #define KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 

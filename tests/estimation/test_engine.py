@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes, stratify
 from kernelpoint.estimation.bounds import error_probability
-from kernelpoint.estimation.constants import PASSES
+from kernelpoint.estimation.constants import MOST_LOOKS
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -215,7 +215,7 @@ def test_looking_again_and_again_does_not_break_the_bound():
 def test_error_probabilities_never_add_up_to_more_than_alpha():
     random = generator(0, "kinds")
     for _ in range(50):
-        kinds = ("first", *random.choice(["learning", "sized"], PASSES - 1))
+        kinds = ("first", *random.choice(["learning", "sized"], MOST_LOOKS - 1))
         spent = sum(error_probability("sequential", 0.05, kinds[: k + 1]) for k in range(len(kinds)))
         assert spent <= 0.05
 

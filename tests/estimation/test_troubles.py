@@ -15,7 +15,7 @@ from runs import too_seldom
 from kernelpoint.config import parse_config
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, stratify
-from kernelpoint.estimation.constants import PASSES
+from kernelpoint.estimation.constants import MOST_LOOKS
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import read_profile
 from kernelpoint.randomness import generator, permanent_random_numbers
@@ -75,7 +75,7 @@ def test_a_run_ends_within_its_budget_and_every_pass_keeps_what_was_drawn(kind, 
         looks.append(look)
     assert all(np.isin(before, after).all() for before, after in pairwise(drawn))
     assert looks[-1].met and looks[-1].estimates["cycles"].relative_half_width <= eps
-    assert engine.sampling.looks <= PASSES
+    assert engine.sampling.looks <= MOST_LOOKS
     predicted = engine.predict(np.arange(units)).sum()
     assert predicted == pytest.approx(looks[-1].estimates["cycles"].estimate)
 

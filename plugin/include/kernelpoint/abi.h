@@ -6,7 +6,8 @@
  *     while (kp.next(session, &position, &order) == KP_OK)       the next launch, and what to do with it
  *         order.action == KP_SIMULATE                            simulate it, then kp.complete, or kp.abort where it
  *                                                                could not be simulated
- *         order.action == KP_SKIP                                leave it out
+ *         order.action == KP_SKIP                                leave it out: only where launches are not known
+ *                                                                beforehand, or for a damaged trace
  *         order.action == KP_EXECUTE                             run it functionally; only with KP_HOST_EXECUTES
  *         position.after = order.index                           KP_DONE ends the loop, KP_PENDING only where several
  *                                                                launches are in flight
@@ -66,7 +67,8 @@ enum {
     /* A launch reads what earlier ones wrote. `next` then passes over no launch: it names the one behind `after`, or
      * launch 0, where the host begins its program again. KP_EXECUTE takes the place of KP_SKIP. */
     KP_HOST_EXECUTES = 1u << 5,
-    KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6 /* a damaged trace ends the host: the plugin reads each one before */
+    /* Damage of a trace ends or misleads the host: the plugin reads each trace to its end before it orders the launch. */
+    KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6
 };
 
 /* Receives one line of text without newline, from inside a call of the plugin. It must not call the plugin. */

@@ -1,10 +1,11 @@
 /* Glossary of counters: names, units, meanings. KernelPoint itself does not include it; tests/hosts/test_conformance.py
  * checks hosts and tables against it. C99.
  *
- * A name is a literal in the hook of a simulator. A host may report counters of any name: each is extrapolated with a
- * bound of its own. A counter that is listed here has the meaning that stands here, in every host: ratios are made of
- * some (ipc, miss rates, stalls), and the fast model knows which of its own counters stands for which. Every counter is
- * an amount that adds up over launches.
+ * A name is a literal in the hook of a simulator. Names of energy parts are made in power_report.h; those of the embedded
+ * host stand in launch_counters.h. A host may report counters of any name: each is extrapolated with a bound of its own.
+ * A counter that is listed here has the meaning that stands here, in every host: ratios are made of some (ipc, miss
+ * rates, stalls), and the fast model knows which of its own counters stands for which. Every counter is an amount that
+ * adds up over launches.
  *
  * Of other names two rules hold. A name that contains "dram" or "miss" counts what depends on the state of caches and
  * memory more than on the launch itself, and the policy `kernelpoint` spends more draws on it. A name that ends in

@@ -41,7 +41,7 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     elif kind == "learning":
         share = 0.5**number
     else:
-        share = 0.6 if number == 1 else 0.4 / (constants.PASSES - 2)
+        share = 0.6 if number == 1 else 0.4 / (constants.MOST_LOOKS - 2)
     return max(alpha * constants.SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
 
 

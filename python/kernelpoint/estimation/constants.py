@@ -6,7 +6,7 @@ Modules read them when they compute, as `constants.NAME`, so that a test can cha
 from __future__ import annotations
 
 # Passes
-PASSES = 8  # looks of a run at most; the last pass simulates whatever is left
+MOST_LOOKS = 8  # looks of a run at most; the last pass simulates whatever is left
 EARLY_PASSES = 3  # passes after which a sample grows by MAX_GROWTH_FACTOR at most; later by MIN_GROWTH_FACTOR at least
 MAX_GROWTH_FACTOR = 3
 MIN_GROWTH_FACTOR = 1.3

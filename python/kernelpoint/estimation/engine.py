@@ -200,11 +200,17 @@ class Engine:
         """Make the interim analysis at the end of a round of sampling, and decide whether the error budget is met. An analysis
         uses a part of the allowed error probability, but not while results of the round are missing.
 
-        A half-width is the sum of three parts: sampling error, allowance for launches without a result, and systematic errors.
-        The stated half-width is this sum, but at least budget + allowance. The budget is met if the stated half-width of every
-        target is within it. The sample does not grow once the sum is within it, as the allowance does not shrink. A counter
-        without an error budget has that of the first counter with one; its sampling error alone is at least the share of that
-        budget that systematic errors do not use.
+        Formula: the stated half-width is max(h, eps T + l), where h = |b| T + sqrt((w + l)^2 + v^2 T^2). Without a sampling
+        error it is h.
+            T: estimated total.
+            w, l: half-width of the sampling error, and what launches without a result add to it.
+            b, v: relative systematic error, and its half-width.
+            eps: the budget.
+
+        `Look.met` is what is stated: it is True if the stated half-width of every target is within its budget. So a run that
+        lost a launch does not meet its budget, unless its sampling error is 0. Another condition ends the growth (`_is_final`):
+        h is within the budget, or no larger sample brings it there. A counter without an error budget has that of the first
+        counter with one; its w is at least the share of that budget that systematic errors do not use.
 
         Raises:
             ConfigError: the simulator does not report the counter of a target.

@@ -133,7 +133,8 @@ class DecisionRecord:
     Attributes:
         u: random number of the launch; it is simulated if `u` <= `threshold`. Not set for a launch that is always simulated.
         threshold: limit for `u`.
-        take_all: reason why the launch is always simulated.
+        take_all: reason why the launch is always ordered: "failure" if its trace could not be read, or if no estimate could be
+            made and every launch is simulated; else "by design".
         cluster: index of the launch's cluster (group of similar launches), if known.
         stream: hash of the launch's instruction sequence, if known.
         prediction: expected cycles, rounded to six digits.

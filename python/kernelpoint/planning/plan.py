@@ -36,7 +36,7 @@ class Plan:
         design: strata (groups of launches sampled separately), first sample sizes, and covariate.
         origin: names and values of everything that the plan depends on (list, policy, seed, ...). A run uses a plan only if
             they all agree.
-        knows_errors: True if the design always simulates the launches whose trace could not be read (`unreadable`).
+        knows_errors: True if the design always orders the launches whose trace could not be read (`unreadable`).
         stream_map: float32 [S, 2], position of each of the S distinct instruction sequences on a map of similar ones, or None.
         forecast: expected cost of runs at several error budgets, if it was requested.
         first_phase: for a run of which only some launches were traced: those launches, if the fast model predicts them. It is
@@ -63,7 +63,9 @@ class Plan:
 
     @property
     def unreadable(self) -> Mapping[int, str]:
-        """Launches that are always simulated because their trace could not be read: reason by launch index."""
+        """Launches that are always ordered, because their trace could not be read: reason by launch index. Most cannot be
+        simulated.
+        """
         return self.program.errors if self.knows_errors else {}
 
     @property

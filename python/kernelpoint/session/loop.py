@@ -87,7 +87,7 @@ class Loop:
         sample, validation = self.sample, self.validation
         if validation is not None and validation.remaining:
             yield from self._validate(validation)
-        if not self.next_is_step():  # else it was said
+        if not self.next_is_step():  # a resumed run has said it before
             for unit, why in sorted(sample.plan.unreadable.items()):
                 process, index = sample.place(unit)
                 recorder.degrade(
@@ -116,7 +116,7 @@ class Loop:
                 recorder.write(further)
                 validation.extend(further)
                 yield from self._validate(validation)
-            if not self._end_pass():  # the error budget is met, or the sample cannot grow
+            if not self._end_pass():  # its docstring names the ends
                 self.is_done = True
                 return
             sample.pass_index += 1
@@ -127,12 +127,14 @@ class Loop:
         The run ends here where
 
         - the error budget is met (`Engine.look`; then `Sample.grow` returns False);
-        - the sample cannot grow (`Sample.grow`): all launches are drawn, at the latest in pass `PASSES`; the policy draws none
-          at random, or `bound: none`; other errors use up the budget; or the next pass wants a launch that was not traced;
+        - the sample cannot grow (`Sample.grow`): all launches are drawn, at the latest at look `MOST_LOOKS` (a pass with
+          missing results makes no look); the policy draws none at random, or `bound: none`; other errors use up the budget; or
+          the next pass wants a launch that was not traced;
         - a launch failed for good that the policy cannot leave out, or before any has a result.
 
-        It ends elsewhere where the journal cannot be written, with `on_error: abort` (`Recorder`), by `finish`, and where the
-        simulator ends it, at its limit or a signal. Launches without a result and further validations come first.
+        It ends elsewhere where the journal cannot be written, with `on_error: abort` (`Recorder`), by `Session.finish`, called
+        early, and where the simulator ends it, at its limit or a signal. Launches without a result and further
+        validations come first.
         """
         sample, recorder, setup = self.sample, self._recorder, self._setup
         # A run that goes on follows its journal: its passes were drawn for the error budget of then.

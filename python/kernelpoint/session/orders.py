@@ -168,7 +168,8 @@ class Orders:
         self.open_count = len(self._queue)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """Status and index of the next launch to simulate after index `after`.
+        """Status and index of the next launch to decide on after index `after`. `OnlinePass` skips it, other orders simulate
+        it.
 
         Returns:
             (OK, index); (PENDING, -1) if the remaining launches are being simulated; (DONE, -1) if every launch has its result.

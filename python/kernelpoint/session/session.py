@@ -126,7 +126,8 @@ class Session(OutcomeCalls):
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """Next launch to simulate after index `after`: (status, index), or (status, -1) if there is none.
+        """Next launch to decide on after index `after`: (status, index), or (status, -1) if there is none. It is to be
+        simulated, but skipped in the first pass of a run whose launches are not known before.
 
         A simulator that must execute skipped launches functionally gets the index of every launch, in program order.
         """

@@ -11,10 +11,10 @@ A hook alone gives runs with a bound. Every other part of a simulator is optiona
   (`kept_state`, `replayed_bytes`); its counters in terms of the fast model's (`in_its_terms`, `in_proportion`, `not_restored`);
 - the folder `trace` of its C++ parts: a subclass of `TraceFormat` (`plugin/native/trace/format.h`) and a constant of type
   `RegisteredTraceFormat`, for lists and traces in its own format;
-- a file `configuration.cc` there: a subclass of `Dialect` (`plugin/fast_model/configuration/dialect.h`) and a constant of type
-  `RegisteredDialect`, so that the fast model predicts with the simulated GPU of its options;
-- a subclass of `SmStateProvider` (`plugin/native/replay/sm_states.h`) there, if its SMs keep state between launches that does
-  not follow from the accesses in traces;
+- a file `configuration.cc` in `plugin/simulators/NAME`: a subclass of `Dialect` (`plugin/fast_model/configuration/dialect.h`)
+  and a constant of type `RegisteredDialect`, so that the fast model predicts with the simulated GPU of its options;
+- a subclass of `SmStateProvider` (`plugin/native/replay/sm_states.h`) in `plugin/simulators/NAME`, if its SMs keep state
+  between launches that does not follow from the accesses in traces;
 - a `patch.yaml` beside the hook, for `kernelpoint patch NAME CHECKOUT`.
 """
 

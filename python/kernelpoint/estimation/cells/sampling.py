@@ -348,7 +348,7 @@ class CellSampling(Sampling):
                 least, min(2 * constants.LEAST_DRAWS, parts.rest.count)
             )  # few draws may agree although predictions fail
         most = max(most, least)
-        if self.looks >= constants.PASSES - 1:
+        if self.looks >= constants.MOST_LOOKS - 1:
             parts.set(parts.counts)
         else:
             demands = [self._demand(look, target) for target in self.budget.targets]

@@ -96,7 +96,8 @@ def with_nonresponse(
     added = (total.half_width - look.by_name[target].half_width) / abs(total.estimate) if total.estimate else math.inf
     by = f"; the bound is wider by {100 * added:.3g} % for that" if math.isfinite(added) else ""
     units = "1 launch has" if len(values) == 1 else f"{len(values)} launches have"
-    sentence = f"{units} no result and may be anything from nothing to the largest of the stratum{by}"
+    most = "the largest result of the stratum, or of all where there is none"
+    sentence = f"{units} no result and may be anything from nothing to {most}{by}"
     return replace(wider, warnings=[*look.warnings, sentence])
 
 

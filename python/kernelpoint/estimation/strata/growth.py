@@ -81,7 +81,7 @@ def _sizes_of_target(last: Inference, estimate: Estimate) -> tuple[Ints, Kind]:
     simulates everything.
     """
     N, eps = last.sample.N, last.budget.relative_error
-    if len(last.looks) >= constants.PASSES - 1:
+    if len(last.looks) >= constants.MOST_LOOKS - 1:
         return N.copy(), "sized"
     if math.isnan(estimate.estimate) or (estimate.estimate == 0.0 and not estimate.meets(0.0)):
         return N.copy(), "sized"  # a ratio over nothing but zeros, or nothing but zeros: the spread is not known at all
