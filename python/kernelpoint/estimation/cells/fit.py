@@ -310,7 +310,7 @@ def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count
     >>> z, group = np.array([1.0, -2.0, 3.0, 1.0, -1.0]), np.array([0, 0, 0, 1, 1])
     >>> shares, degrees = shares_of_second(np.where(group == 0, z, 0.0), z, np.full(5, 9.0), group, 2)
     >>> shares.round(1).tolist(), round(degrees, 1)
-    ([1.0, 0.2], 1.8)
+    ([1.0, 0.2], 1.6)
     """
     w = 1.0 / (size * size)
     weight = np.bincount(group, w, count)

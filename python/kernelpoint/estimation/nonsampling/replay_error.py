@@ -17,7 +17,8 @@ from kernelpoint.estimation.quantiles import quantile
 EXPECTED_SPREAD = 0.001
 # Model: standard deviation of replay errors in cycles, which does not grow with a launch's length: arbiters and queues stand
 # otherwise. 1 to 11 over the validation launches of ten runs, 29 in one with launches of 900 cycles
-EXPECTED_CYCLES = 30.0
+EXPECTED_CYCLES = 15.0
+MAX_CYCLES = 30.0  # Model: what validation launches can raise it to; errors beyond count as measured
 # Model: standard deviation of the relative error of a total of launches that read nothing from DRAM: 0.00 to 0.16 % in five
 # lists (docs/bound.md)
 EXPECTED_ERROR = 0.002
@@ -25,6 +26,7 @@ PRIOR_DRAWS = 2  # Model: validation launches that this belief counts as
 READING = 15.0  # Model: launches that do nothing but read from DRAM scatter by so many times EXPECTED_SPREAD more
 FULL_READS = 3.0  # Model: reads from DRAM per cycle of such a launch
 SHARE = 0.6  # of what the error leaves of the budget, for its half-width; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
+SURPLUS = 1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
 # Model: standard deviation of full runs' totals over that of the model's replications: 0.46 to 0.36 % (21 full runs) and 0.30
 # to 0.23 % (five)
 TRAJECTORY_SPREAD = 1.3
@@ -94,9 +96,11 @@ def replay_error(compared: Compared, confidence: float) -> Estimate:
             least the mean dependence on DRAM, s = EXPECTED_SPREAD.
 
     Short validation launches tell little of long ones, so b and v are shrunk, unless all launches agree or b^2 > z^2 (A + P):
-        A = (1 - n / N) sum (c_i a_i)^2 / (mean z(kept))^2: variance of b by errors a_i (`absolute`) that do not grow with
+        A = r (1 - n / N) sum (c_i a_i)^2 / (mean z(kept))^2: variance of b by errors a_i (`absolute`) that do not grow with
             length; c_i is the weight of launch i in mean z.
-        P = (EXPECTED_ERROR x mean dependence)^2 + total_variance: expected square of the error.
+        r: squared errors of the launches over the expected ones, (1 + sum ((replayed_i - kept_i) / a_i)^2) / (1 + n), at most
+            (MAX_CYCLES / EXPECTED_CYCLES)^2.
+        P = (EXPECTED_ERROR x mean dependence)^2 + r total_variance: expected square of the error.
         f b and hypot(f v, z sqrt(f A)), f = P / (A + P), replace b and v: mean and half-width of a normal error with variance
         P, observed with variance A; z is the normal quantile.
 
@@ -127,10 +131,13 @@ def replay_error(compared: Compared, confidence: float) -> Estimate:
     half = _half_width(squares, believed, n, confidence)
     if agree:
         return Estimate.of(error, half)
-    chances = compared.chances
+    chances, r = compared.chances, 1.0
+    if np.any(compared.absolute):
+        relative = (replayed - kept) / compared.absolute
+        r = min((1.0 + float((relative**2).sum())) / (1.0 + n), (MAX_CYCLES / EXPECTED_CYCLES) ** 2)
     c = (n - 1.0 - np.arange(n) + (1.0 - (np.cumsum(chances) - chances)) / chances) / n
-    A = (1.0 - n / compared.drawn) * float(((c * compared.absolute) ** 2).sum()) / total**2
-    P, z = (EXPECTED_ERROR * compared.mean) ** 2 + compared.total_variance, quantile(1.0 - confidence, math.inf)
+    A = r * (1.0 - n / compared.drawn) * float(((c * compared.absolute) ** 2).sum()) / total**2
+    P, z = (EXPECTED_ERROR * compared.mean) ** 2 + r * compared.total_variance, quantile(1.0 - confidence, math.inf)
     if error**2 > z**2 * (A + P):
         return Estimate.of(error, half)
     f = P / (A + P)
@@ -185,7 +192,8 @@ def enough_validations(error: Estimate, n: int, relative_error: float, confidenc
     def of(count: int) -> float:
         return quantile(1.0 - confidence, PRIOR_DRAWS + count - 1) / math.sqrt(count)
 
-    return next((k for k in range(n + 1, most) if half * of(k) / of(n) <= SHARE * remaining), max(most, n))
+    allowed = SHARE / SURPLUS * remaining
+    return next((k for k in range(n + 1, most) if half * of(k) / of(n) <= allowed), max(most, n))
 
 
 def state_error(
