@@ -197,8 +197,8 @@ class Engine:
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """Make the interim analysis at the end of a round of sampling, and decide whether the error budget is met. An analysis
-        uses a part of the allowed error probability, but not while results of the round are missing.
+        """Make the interim analysis at the end of a round of sampling, and decide whether sampling ends. An analysis uses a
+        part of the allowed error probability, but not while results of the round are missing.
 
         Formula: the stated half-width is max(h, eps T + l), where h = |b| T + sqrt((w + l)^2 + v^2 T^2). Without a sampling
         error it is h.

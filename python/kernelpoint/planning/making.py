@@ -95,9 +95,10 @@ class PlanInputs:
     def make(self, log: Log) -> Plan:
         """Make the plan: read the inputs that the policy asks for, then let the policy make its design.
 
-        A launch with an unreadable trace is ordered in every case, tried at most twice, and then left out with a wider bound;
-        it represents no other launch. If the policy reads no traces, the traces on disk are still read for input checks, for
-        kernel names and for counters that follow from them; the design does not depend on them.
+        A launch with an unreadable trace is ordered in every case, attempted at most twice, and then left out with a wider
+        bound; it represents no other launch. Where damage would end the simulator, an attempt only reads the trace. If the
+        policy reads no traces, the traces on disk are still read for input checks, for kernel names and for counters that
+        follow from them; the design does not depend on them.
         """
         program = complete(self.program, self.needs, self.config.encoder, log, pool=self.pool)
         design = design_of(self.policy(self.config), program)

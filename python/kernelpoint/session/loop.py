@@ -126,7 +126,8 @@ class Loop:
 
         The run ends here where
 
-        - the error budget is met (`Engine.look`; then `Sample.grow` returns False);
+        - `Engine.look` ends the growth: the error budget is met, or no larger sample would meet it (then `Sample.grow` returns
+          False);
         - the sample cannot grow (`Sample.grow`): all launches are drawn, at the latest at look `MOST_LOOKS` (a pass with
           missing results makes no look); the policy draws none at random, or `bound: none`; other errors use up the budget; or
           the next pass wants a launch that was not traced;

@@ -91,8 +91,8 @@ class Session(OutcomeCalls):
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
-        """Decide to simulate or skip a launch that `next` names. `next` passes over the launches of a known list that are not
-        in the sample.
+        """Decide to simulate or skip a launch that `Session.next` names, which passes over the launches of a known list that
+        are not in the sample.
 
         Args:
             process: index of the simulator process.
