@@ -246,7 +246,7 @@ class CellSampling(Sampling):
         return self.design.of_free(self.design.uncertain[name].change)
 
     def _shares_of_second(self, name: str) -> tuple[Floats, float]:
-        """How much the second source of a counter's predictions counts, by the draws of the largest part of the run."""
+        """Shares of the second source of a counter's predictions (`shares_of_second`), by draws of the rest of the run."""
         drawn, scale, groups = self._parts.rest.sample(), self._scales.get(name, 1.0), self.design.free_groups
         drawn = drawn[self._has[drawn]]
         x, size = (scale * values[drawn] for values in self.design.prediction(name, name))
