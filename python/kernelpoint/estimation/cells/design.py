@@ -37,8 +37,8 @@ class Prediction:
         is_observed: True if the values were measured launch by launch (times of a profile), and so have separate errors; False
             if a model computes them, which may be wrong for whole kernels.
         kinds: int [N], kind of each launch; None: every launch has its own kind.
-        second: float64 [K], expected value from a second source; None: there is none. The sample decides how much each of both
-            counts (`fit.shares_of_second`).
+        second: float64 [K], expected value from a second source; None: there is none. The sample decides how much it counts
+            (`fit.shares_of_second`).
 
     >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
     [9.0, 4.0, 9.0]

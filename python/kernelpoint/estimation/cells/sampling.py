@@ -70,7 +70,9 @@ class CellSampling(Sampling):
         self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
         self._sampling_budget = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
-        self._seconds: dict[str, tuple[Floats, float]] = {}  # by counter, of a second source of predictions (shares_of_second)
+        self._second_shares: dict[
+            str, tuple[Floats, float]
+        ] = {}  # by counter, of a second source of predictions (shares_of_second)
         self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(budget))
@@ -137,14 +139,16 @@ class CellSampling(Sampling):
             self._scales.get(counter, 1.0),
             self.design.predicted_by(self._like.get(counter, counter), self.target),
         )
-        return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 and name not in self._seconds else "")
+        return Auxiliary(
+            *self._prediction(counter), self._has, name if scale == 1.0 and name not in self._second_shares else ""
+        )
 
     def _prediction(self, counter: str) -> tuple[Column, Column]:
         """Prediction and size of a counter, of the free units; of one that has none of its own, in proportion to another's."""
         like = self._like.get(counter, counter)
         x, size = self.design.prediction(like, self.target)
-        if (name := self.design.predicted_by(like, self.target)) in self._seconds:
-            x = Column(None, x[:] + self._seconds[name][0][self.design.free_groups] * self._change(name))
+        if (name := self.design.predicted_by(like, self.target)) in self._second_shares:
+            x = Column(None, x[:] + self._second_shares[name][0][self.design.free_groups] * self._change(name))
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
@@ -219,7 +223,7 @@ class CellSampling(Sampling):
         Args:
             states: True if half-widths are stated.
         """
-        self._fits, self._states, self._scales, self._seconds = {}, states, {}, {}
+        self._fits, self._states, self._scales, self._second_shares = {}, states, {}, {}
         constants_of = self.design.known
         names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
         if self._parts.whole:
@@ -234,12 +238,12 @@ class CellSampling(Sampling):
                 self._scales[name] = total / predicted
         for name, prediction in self.design.uncertain.items():
             if prediction.second is not None and name in self.counters:
-                self._seconds[name] = self._shares_of_second(name)
+                self._second_shares[name] = self._shares_of_second(name)
 
     def _fitted(self, counter: str) -> float:
         """Degrees of freedom that the second source of a counter's predictions took."""
         name = self.design.predicted_by(self._like.get(counter, counter), self.target)
-        return self._seconds[name][1] if name in self._seconds else 0.0
+        return self._second_shares[name][1] if name in self._second_shares else 0.0
 
     def _change(self, name: str) -> Floats:
         """Second prediction of a counter minus the first, of the free units."""
