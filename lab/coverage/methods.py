@@ -2,6 +2,7 @@
 
     python lab/coverage/methods.py sweep --seeds 20
     python lab/coverage/methods.py times --seeds 60 --budgets 0.05,0.01,0.005
+    python lab/coverage/methods.py applications --seeds 20 --budgets 0.05,0.01
     python lab/coverage/methods.py another --recordings FIRST,SECOND ... --seeds 20 --budgets 0.05,0.01
     python lab/coverage/methods.py representatives
     python lab/coverage/methods.py repeated --seeds 20 --budgets 0.05
@@ -13,6 +14,10 @@ direction compares.
 times: share of runs that are right and geometric mean of speedups over the shared profiles, all methods planned from the times
 that they are judged on, times exp(N(0, noise)): `kernelpoint`, with a bound that it measures, STEM and Allegro, whose bound is
 their promise, and random samples as large as those of `kernelpoint`.
+
+applications: `kernelpoint` with known times, as in `times`, of several of the shared profiles in one run, each as an
+application. Share of runs in which an interval contains the true total, over the totals of the run and of the applications, the
+share of the worst total, and geometric mean of speedups.
 
 another: the same methods for each pair of recordings of one program, launch by launch (files of profiles, or of full runs): all
 are planned from the first and judged on the second.
@@ -32,21 +37,31 @@ from itertools import product
 from statistics import NormalDist
 
 import numpy as np
-from populations import PROFILES, Population, population
+from populations import PROFILES, Population, last_look, policy, population
 from runs import Numbers, arguments, bias, mean, percent, print_table, share, speedup, text_of
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
+from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.time_clusters import Leaf, clustered_design
 from kernelpoint.profiles import read_profile
-from kernelpoint.program import Program
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 NOISES = (0.0, 0.05, 0.15)  # standard deviation of the logarithm of a known time over the true one
 TIMED = ("kernelpoint", "stem joint (eq. 6 over all)", "allegro", "random")
 LATENCY = 5000  # cycles of each launch on SM7_QV100
 MADE_UP_KERNELS, REPEATED_PROFILE = 10, "v100_resnet50"  # lists that `repeated` repeats
+APPLICATIONS = (  # profiles that are the applications of one run
+    ("h100_owlv2", "a100_control"),
+    ("v100_df_index", "b200_eager"),
+    ("rtx2080ti_resnet", "v100_resnet50"),
+    ("a100_nccl", "a100_negative_queue"),
+    ("h100_owlv2", "b200_eager", "a100_control"),
+    ("v100_resnet50", "rtx2080ti_resnet", "a100_nccl"),
+)
 Judged = tuple[float, float]  # harmonic mean of speedups, mean |error|
 
 
@@ -154,6 +169,42 @@ def times(budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES)
         yield from from_times(f"{100 * noise:g} %", [known_times(people, noise) for people in workloads], budgets, seeds)
 
 
+def together(names: Sequence[str]) -> Program:
+    """Launches of several profiles, each as an application of one run, with their times."""
+    builder = ProgramBuilder(" + ".join(names))
+    for process, name in enumerate(names):
+        people = population(name)
+        assert people.program is not None
+        columns = people.program.names, people.program.grid.tolist(), people.program.block.tolist(), people.y.tolist()
+        for order, (kernel, grid, block, time) in enumerate(zip(*columns, strict=True)):
+            builder.add(kernel, grid, block, process=process, order=order, duration=time)
+    return builder.finish()
+
+
+def applications(
+    budgets: Sequence[float], seeds: int, sets: Sequence[Sequence[str]] = APPLICATIONS
+) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Rows of the table `applications`, for each noise and budget."""
+    programs = [together(names) for names in sets]
+    for noise, eps in product(NOISES[:2], budgets):
+        numbers = []
+        for program in programs:
+            y, config, runs = program.duration, policy(ErrorBudget(eps)).config, []
+            off = generator(0, f"times {program.source}").lognormal(0.0, noise, len(y))
+            budget, targets = with_range_targets(config, None, ErrorBudget(eps), program.counts)
+            totals = y.sum(), *np.add.reduceat(y, program.offsets[:-1])
+            for seed in range(seeds):
+                planned_from = replace(program, duration=y * off, seed=seed)
+                engine = Engine(design_of(policy(budget, seed), planned_from), budget, ranges=targets)
+                look = last_look(engine, ("cycles",), y)
+                estimates = look.estimates["cycles"], *look.ranges.values()
+                right = [one.contains(float(total)) for one, total in zip(estimates, totals, strict=True)]
+                runs.append([*right, y[engine.drawn()].sum() / y.sum()])
+            *shares, spent = np.mean(runs, axis=0)
+            numbers.append((np.mean(shares), min(shares), spent))
+        yield (f"{100 * noise:g} %", text_of(eps)), numbers
+
+
 def recorded_again(pair: str) -> Population:
     """The second of two recordings `FIRST,SECOND`, with the times of the first as predictions: cycles of a full run, or times
     of a profile.
@@ -211,7 +262,7 @@ def harmonic(values: np.ndarray) -> str:
 
 def main() -> None:
     parser = arguments(__doc__, 20, "0.03,0.05,0.10,0.25")
-    parser.add_argument("what", choices=("sweep", "times", "another", "representatives", "repeated"))
+    parser.add_argument("what", choices=("sweep", "times", "applications", "another", "representatives", "repeated"))
     parser.add_argument("--recordings", nargs="*", default=[], metavar="FIRST,SECOND")
     options = parser.parse_args()
     if options.what == "sweep":
@@ -223,6 +274,9 @@ def main() -> None:
         else:
             rows = from_times("another", [recorded_again(pair) for pair in options.recordings], options.budgets, options.seeds)
         print_table(["known times", "method", "budget"], {"right": share, "least": least, "speedup": geometric}, rows)
+    elif options.what == "applications":
+        columns = {"right": share, "least": least, "speedup": geometric}
+        print_table(["known times", "budget"], columns, applications(options.budgets, options.seeds))
     elif options.what == "repeated":
         columns = {"speedup": harmonic, "error": percent, "simulated": mean, "clusters": mean}
         print_table(["list", "launches", "spread"], columns, repeated(options.budgets[0], options.seeds))

@@ -141,6 +141,13 @@ def test_the_times_of_one_recording_plan_the_sample_of_another(tmp_path):
 
 
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
+def test_known_times_of_several_applications_are_predictions(monkeypatch):
+    monkeypatch.setattr(methods, "NOISES", (0.0,))
+    ((_, ((right, _, spent),)),) = methods.applications((0.05,), 2, (("b200_eager", "h100_owlv2"),))
+    assert right == 1.0 and spent < 0.1
+
+
+@pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
 def test_known_times_are_sampled_faster_than_stem_samples_them(monkeypatch):
     monkeypatch.setattr(methods, "NOISES", (0.0,))
     monkeypatch.setattr(methods, "TIMED", ("kernelpoint", "stem joint (eq. 6 over all)"))

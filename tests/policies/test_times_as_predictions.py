@@ -8,6 +8,8 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
+from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.policies.processes import design_of
 from kernelpoint.program import RECORD, Contents, Program, ProgramBuilder
@@ -99,16 +101,35 @@ def test_times_of_few_launches_are_not_used():
     assert isinstance(KernelPoint(parse_config(CONFIG)).design(population(times=profile(times))), Design)
 
 
-def test_of_several_processes_times_make_strata():
-    people = replace(
-        population(times=profile(truth())),
-        counts=(LAUNCHES // 2, LAUNCHES // 2),
-        contents=None,
-        content=None,
-        embeddings=None,
-    )
+def of_two_processes(times):
+    counts = LAUNCHES // 3, LAUNCHES - LAUNCHES // 3
+    return replace(population(times=profile(times)), counts=counts, contents=None, content=None, embeddings=None)
+
+
+def test_of_several_processes_times_are_predictions_whose_groups_and_neighbours_are_of_one_process(tmp_path):
+    people = of_two_processes(times := np.where(np.arange(LAUNCHES) < LAUNCHES // 3, 4000.0, 9000.0))
     design = design_of(KernelPoint(parse_config(CONFIG)), people)
-    assert isinstance(design, Design)
+    assert isinstance(design, AssistedDesign) and design.known["cycles"].second.tolist() == times.tolist()
+    assert design.groups.tolist() == design.shapes.tolist() == np.repeat([0, 1], people.counts).tolist()
+    _, beginning, firsts = (part.units.tolist() for part in design.parts({"cycles": 0.02}))
+    assert firsts == [0, 1000] and sorted(beginning) == [*range(1, 100), *range(1001, 1200)]
+    Plan(people, design, {"traces": "0"}).save(tmp_path / "two.kpplan")
+    again = Plan.load(tmp_path / "two.kpplan", people).design
+    assert Engine(again, ErrorBudget(0.02)).drawn().tolist() == Engine(design, ErrorBudget(0.02)).drawn().tolist()
+
+
+def test_each_of_several_processes_is_bounded_by_times_as_predictions():
+    y, right = truth() * np.where(np.arange(LAUNCHES) < LAUNCHES // 3, 0.1, 1.0), []
+    for seed in range(10):
+        people = replace(of_two_processes(y * np.random.default_rng(9).lognormal(0.0, 0.05, LAUNCHES)), seed=seed)
+        policy = KernelPoint(parse_config(CONFIG))
+        budget, targets = with_range_targets(policy.config, None, ErrorBudget(0.02), people.counts)
+        engine = Engine(design_of(policy, people), budget, ranges=targets)
+        *_, look = passes(engine, ("cycles",), y)
+        assert look.met and len(engine.drawn()) < 0.2 * LAUNCHES
+        totals = y[: LAUNCHES // 3].sum(), y[LAUNCHES // 3 :].sum()
+        right += [each.contains(total) for each, total in zip(look.ranges.values(), totals, strict=True)]
+    assert np.mean(right) >= 0.9
 
 
 def test_a_profile_without_times_adds_nothing():

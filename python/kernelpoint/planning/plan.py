@@ -249,9 +249,14 @@ class Plan:
             str(kind): Remark(int(one["launches"]), float(one["time"]), str(one["place"]))
             for kind, one in about["remarks"].items()
         }
+        design = (
+            AssistedDesign(predictions, u=program.u, offsets=program.offsets, **parts)
+            if predictions
+            else Design(u=program.u, **parts)
+        )
         return cls(
             replace(program, errors=errors, remarks={**program.remarks, **remarks}),
-            AssistedDesign(predictions, u=program.u, **parts) if predictions else Design(u=program.u, **parts),
+            design,
             origin=about["origin"],
             knows_errors=bool(about["knows_errors"]),
             stream_map=arrays.get("stream_map"),

@@ -127,6 +127,14 @@ class Policy(ABC):
             PolicyError: an input is missing or unusable; the message says which, and how to provide it.
         """
 
+    def joint_design(self, program: Program) -> AssistedDesign | None:
+        """Design with predictions for all of several processes together; by default None: `design` makes that of each process.
+
+        Args:
+            program: launches of all processes.
+        """
+        return None
+
 
 class Representatives(Policy):
     """Base class of methods in which one chosen launch represents each stratum. No bound is stated, because nothing is drawn at

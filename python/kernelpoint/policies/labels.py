@@ -21,6 +21,21 @@ def numbered(strata: np.ndarray) -> np.ndarray:
     return rank[inverse.ravel()]
 
 
+def in_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Label launches of different processes differently, int64 [N]: those of the first process keep their label. A negative
+    label becomes -1.
+
+    Args:
+        label: int [N], label of each launch.
+        offsets: int64 [processes + 1], index of the first launch of each process, and N.
+
+    >>> in_each_process(np.array([5, -1, 5, 5]), np.array([0, 2, 4])).tolist()
+    [5, -1, 11, 11]
+    """
+    process = np.searchsorted(offsets, np.arange(len(label)), side="right") - 1
+    return np.where(label < 0, -1, process * (int(label.max(initial=0)) + 1) + label)
+
+
 def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """bool [N]: True for the first launch with its label in its process.
 

@@ -15,25 +15,31 @@ from kernelpoint.program import Program
 
 
 def design_of(policy: Policy, program: Program) -> Design | AssistedDesign:
-    """Make the design of a policy for a program. Each process is designed separately, so that it gets its own total and error
-    bound: no stratum has launches of two processes.
+    """Make the design of a policy for a program. Each of several processes is designed separately, so that it gets its own
+    total and error bound: no stratum has launches of two processes. A design with predictions is made for all of them together
+    (`Policy.joint_design`).
 
     Raises:
         PolicyError: an input is missing or unusable, or the policy did not return a design of the program's launches.
     """
     if len(program.counts) == 1:
-        return _checked_design(policy, program)
-    without_model = replace(program, predictions=None)  # predictions are of one application alone
-    parts = [_checked_design(policy, without_model.part(number)) for number in range(len(program.counts))]
+        return _checked_design(policy, program, policy.design(program))
+    if (joint := policy.joint_design(program)) is not None:
+        return _checked_design(policy, program, joint)
+    programs = map(program.part, range(len(program.counts)))
+    parts = [_checked_design(policy, part, policy.design(part)) for part in programs]
     strata = [part for part in parts if isinstance(part, Design)]
     if len(strata) < len(parts):
-        raise PolicyError(f"policy {policy.config.policy.name}: `design` returned predictions; several processes need strata")
+        raise PolicyError(
+            f"policy {policy.config.policy.name}: `design` returned predictions for one of several processes; return those of "
+            "all from `joint_design`"
+        )
     return combined(strata, program)
 
 
-def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign:
+def _checked_design(policy: Policy, program: Program, design: object) -> Design | AssistedDesign:
     """Check the design of a policy, and add the engine's assumption about rare slow launches if the policy makes none."""
-    design, name = policy.design(program), policy.config.policy.name
+    name = policy.config.policy.name
     if not isinstance(design, Design | AssistedDesign):
         raise PolicyError(f"policy {name}: `design` returned {shown(design)}; expected a kernelpoint.estimation.Design")
     if len(design.labels) != program.size:

@@ -37,21 +37,17 @@ class Need(enum.Enum):
     PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Program.source
 
 
-def why_no_cells(config: Config, program: Program) -> str | None:
+def why_no_cells(config: Config) -> str | None:
     """Reason why a run's estimate cannot use predictions of launches, whatever their source; None if it can.
 
-    Predictions are used only for the total of one application, estimated by regression.
-
     >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.program import Program
-    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "estimate": "mean"}, "keys"), Program((6,)))
+    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "estimate": "mean"}, "keys"))
     '`estimate: mean`'
     """
     budget = config.error_budget
     reasons = {
         f"`error_budget.bound: {budget.bound}`": budget.bound != "sequential",
         f"`estimate: {config.estimate}`": config.estimate != "regression",
-        "several applications run": len(program.counts) != 1 or program.is_part,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -67,7 +63,7 @@ def why_unassisted(config: Config, program: Program) -> str | None:
     """
     if config.fast_model == "off":
         return "`fast_model: off`"
-    if (reason := why_no_cells(config, program)) is not None:
+    if (reason := why_no_cells(config)) is not None:
         return reason
     return "no trace list is on disk" if program.predictions is None and program.predictor is None else None
 

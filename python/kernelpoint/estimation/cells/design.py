@@ -92,6 +92,8 @@ class AssistedDesign:
             of launches that the sample misses may be slow.
         latency: constant launch latency, in cycles, which is part of the cycles of every launch.
         shapes: int [N], equal for launches of one group with equal shapes (grid and block); None: unknown.
+        offsets: int64 [processes + 1], index of the first launch of each process, and N; None: there is one process. Each has a
+            beginning.
         ranges: for each target that is a total over a range (part of the run): the counter, and bool [N], True for launches in
             the range.
 
@@ -108,6 +110,7 @@ class AssistedDesign:
     assume: Assume = "ordinary"
     latency: float = 0.0
     shapes: NDArray[np.integer] | None = None
+    offsets: Ints | None = None
     ranges: Mapping[str, tuple[str, NDArray[np.bool_]]] = field(default_factory=dict)
     _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -473,7 +476,9 @@ class AssistedDesign:
         Model: observed times contain what first units of shapes take; those of groups may take longer in another recording.
         """
         place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
-        beginning, most = place < constants.EARLY * len(place), constants.COLD_PART * float(size.sum())
+        process = np.searchsorted(np.zeros(1) if self.offsets is None else self.offsets, self.free, side="right") - 1
+        beginning = rank_in(process) < constants.EARLY * np.bincount(process)[process]
+        most = constants.COLD_PART * float(size.sum())
         first, none = rank == 0, np.zeros(len(place), dtype=bool)
         further = none
         if self.shapes is not None and not any(one.is_observed for one in self.known.values()):

@@ -12,7 +12,7 @@ from kernelpoint.clustering import threshold_clusters, unit_rows
 from kernelpoint.estimation import AssistedDesign, Assume, Design, Prediction, stratify
 from kernelpoint.estimation.constants import OUTLIER_ALLOWANCE, SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import context, first_of_each_process, usual, varying_context
+from kernelpoint.policies.labels import context, first_of_each_process, in_each_process, usual, varying_context
 from kernelpoint.policies.methods.random import simple_random_sample
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need, known_times, require, usable, why_no_cells, why_unassisted
@@ -58,6 +58,7 @@ class KernelPoint(Policy):
     of sampling), until the measured error bound meets the budget.
 
     With a prediction for each launch, groups are cells: launches with similar predicted cycles (estimation/cells/sampling.py).
+    Launches of several processes are in one sample; kernels, first launches and neighbours are those of one process.
     Sources of predictions, the first that is available:
 
     * the fast model, if all launches are traced;
@@ -107,12 +108,10 @@ class KernelPoint(Policy):
         return named | {Need.TRACES} | (set() if profile is not None and profile.has_times else {Need.EMBEDDINGS})
 
     def design(self, program: Program) -> Design | AssistedDesign:
-        if why_unassisted(self.config, program) is None and _predicts_most(program):
-            return self._assisted(program, *_by_model(program))
+        if (joint := self.joint_design(program)) is not None:
+            return joint
         if _repeats_exactly(program):
             return Design.take_all(program.u)
-        if why_no_cells(self.config, program) is None and self._times_predict(program):
-            return self._assisted(program, *_by_times(program))
         if program.contents is None and not program.source:
             return simple_random_sample(program)
         levels, expected, has_work, spreads = _levels(program)
@@ -138,6 +137,14 @@ class KernelPoint(Policy):
         )
         return strata.design(program.u, program.seed)
 
+    def joint_design(self, program: Program) -> AssistedDesign | None:
+        if program.is_part:  # predictions are of all processes, or of none
+            return None
+        if why_unassisted(self.config, program) is None and _predicts_most(program):
+            return self._assisted(program, *_by_model(program))
+        is_by_times = not _repeats_exactly(program) and why_no_cells(self.config) is None and self._times_predict(program)
+        return self._assisted(program, *_by_times(program)) if is_by_times else None
+
     def least_allowance(self, program: Program) -> float:
         """Least allowance for an outlier (a launch far off its expected time), as a relative error. It depends on the key
         `assume`, and on what launches are known by: traces or counts of a simulator, a profile of a GPU, or a list that is not
@@ -159,13 +166,24 @@ class KernelPoint(Policy):
         return program.contents is None or 2 * int(np.isfinite(program.time).sum()) >= program.size
 
     def _assisted(self, program: Program, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]) -> AssistedDesign:
-        """Make the design with predictions: groups are kernels; launches without a prediction are always simulated."""
-        kernel = np.where(predicted & (program.kernels >= 0), program.kernels, -1)
+        """Make the design with predictions: groups are the kernels of each process; launches without a prediction are always
+        simulated.
+        """
+        kernel = in_each_process(program.kernels, program.offsets)
+        kernel = np.where(predicted & (kernel >= 0), kernel, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
         source = None if predictions["cycles"].is_observed else program.predictor
         latency = 0.0 if source is None else source.launch_latency
-        shapes = program.signature.astype(np.int32)
-        return AssistedDesign(predictions, groups.astype(np.int32), program.u, self.config.assume, latency, shapes)
+        shapes = in_each_process(program.signature, program.offsets)
+        return AssistedDesign(
+            predictions,
+            groups.astype(np.int32),
+            program.u,
+            self.config.assume,
+            latency,
+            shapes.astype(np.int32),
+            program.offsets,
+        )
 
 
 def _by_model(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
@@ -204,7 +222,8 @@ def _by_times(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_
     means = usable({**program.counters, "cycles": times}, has_work)
     # A profiler's counters have other names and units than a simulator's
     names = means if "cycles" in program.counters else ("cycles",)
-    alike = varying_context(context(content, program.offsets), program.kernels, program.signature, program.offsets)
+    content = context(in_each_process(content, program.offsets), program.offsets)
+    alike = varying_context(content, program.kernels, program.signature, program.offsets)
     return {name: Prediction(means[name], is_observed=True, second=usual(means[name], alike)) for name in names}, has_work
 
 
