@@ -79,7 +79,7 @@ def run(selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndar
     predictions = None if model is None else Repeated(None, model.counters).take(listed)
     phase = None if predictions is None else first_phase(selection.design, config, program, predictions)
     plan = Plan(program, selection.design, selection.origin, first_phase=phase)
-    setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate_for(config), plan)
+    setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate, plan)
     session = Session(setup, JournalWriter(path.with_suffix(".kpjournal"), resume=False), lambda line: None)
     place = -1
     while True:

@@ -103,7 +103,6 @@ def test_full_runs_are_compared_exactly(run, cycles):
         ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nseed: 5"}, "config.seed"),
         ({"yaml": "policy: all"}, "of all; give two runs with the same policy"),
         ({"launch_counts": [300]}, "launches"),
-        ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nestimate: mean"}, "estimate"),
     ],
 )
 def test_runs_that_differ_in_list_plan_policy_or_seed_are_refused_by_key(run, cycles, change, key):

@@ -185,7 +185,7 @@ def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path):
     for keys, said in (
         ({}, []),
         ({"fast_model": "off"}, []),
-        ({"estimate": "mean"}, ["estimate: mean"]),
+        ({"error_budget": {"bound": "none"}}, ["bound: none"]),
     ):
         lines: list[str] = []
         setup = prepare(parse_config({"version": 1, "policy": "kernelpoint", **keys}), host, lines.append)

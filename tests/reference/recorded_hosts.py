@@ -89,7 +89,6 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "all": ("policy: all", {}, {}),
     "random": ("policy: random\n" + BUDGET % 0.01, {}, {}),
     "random, tight": ("policy: random\n" + BUDGET % 0.001, {}, {}),
-    "mean": ("policy: random\nestimate: mean\n" + BUDGET % 0.02, {}, {}),
     "held": ("policy: random\n" + BUDGET % 0.02, {}, {"held": True}),
     "no bound": ("policy: random\nerror_budget: {bound: none}", {}, {}),
     "ratio": ("policy: random\nerror_budget: {counter: l2_miss_rate, relative_error: 0.02}", {}, {}),

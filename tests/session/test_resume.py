@@ -100,7 +100,6 @@ def test_a_tighter_budget_takes_the_old_results_over(host):
     ("change", "info", "message"),
     [
         ("seed: 1", {}, "config.seed: the journal has 0, this run 1"),
-        ("estimate: mean", {}, "config.estimate: the journal has 'regression', this run 'mean'"),
         ("on_error: abort", {}, "config.on_error: the journal has 'simulate', this run 'abort'"),
         ("", {"config_hash": "other"}, "hashes.simulator_config: the journal has 'gpu', this run 'other'"),
     ],

@@ -114,7 +114,6 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
         ({"fast_model": "off"}, "fast_model: off"),
         ({"profile": "times.csv"}, None),
         ({"error_budget": {"bound": "none"}}, "bound: none"),
-        ({"estimate": "mean"}, "estimate: mean"),
     ],
 )
 def test_the_estimate_rests_on_predictions_unless_a_setting_is_in_the_way(population, lists, keys, reason):

@@ -252,9 +252,6 @@ class Config(Section):
         "`names`: of trace folders and kernels; `detected`: runs of kernels that repeat",
     ] = None
     error_budget: Annotated[ErrorBudgetConfig, _targets] = ErrorBudgetConfig()
-    estimate: Annotated[Literal["regression", "ratio", "mean"], "how skipped launches are estimated inside a stratum"] = (
-        "regression"
-    )
     assume: Annotated[
         Literal["repetitive", "ordinary", "hostile"],
         "trouble that the bound survives although nothing predicts it; more trouble costs more simulated "

@@ -195,7 +195,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> MethodResult:
         host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
         host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
         plan, full = Plan(program, design, {}), config.policy.name == "all"
-        of_run = policy.budget_for(config), policy.estimate_for(config)
+        of_run = policy.budget_for(config), policy.estimate
         setup = Setup(config, host, policy, *of_run, plan, is_full_run=full)
         names, results = [CYCLES], [workload.results]
         if host.launch_latency:

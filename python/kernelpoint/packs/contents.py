@@ -31,7 +31,6 @@ _KEYS = (
     "version",
     "policy",
     "error_budget",
-    "estimate",
     "assume",
     "replay",
     "launch_latency",

@@ -133,7 +133,7 @@ def run(
         times: float64 [N], times of the profile; None: synthetic ones.
     """
     policy, program = make(name, LAUNCHES if y is None else len(y), times=times)
-    design, method = _design(policy, program), policy.estimates[0]
+    design, method = _design(policy, program), policy.estimate
     if y is None:
         y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(program.size, 7.0)
     engine = Engine(design, ErrorBudget(0.05, bound=bound), method)
@@ -181,7 +181,7 @@ def bounds_estimates_and_documentation_are_stated(name: str) -> None:
     kind = load_policy(name)
     assert kind.__doc__, "no docstring"
     assert kind.bounds and set(kind.bounds) <= {*get_args(Bound)}
-    assert kind.estimates and set(kind.estimates) <= {*get_args(Method)}
+    assert kind.estimate in get_args(Method)
     assert _design(*make(name)).chosen is None or kind.bounds == ("none",), "a purposive sample has no bound"
 
 
@@ -285,7 +285,7 @@ def a_stated_bound_holds(name: str) -> None:
         right = 0
         for seed in range(RUNS):
             policy, program = make(name, len(y), seed)
-            engine = Engine(_design(policy, program), ErrorBudget(0.05, bound=bound), type(policy).estimates[0])
+            engine = Engine(_design(policy, program), ErrorBudget(0.05, bound=bound), type(policy).estimate)
             *_, look = passes(engine, ("cycles",), y)
             right += look.estimates["cycles"].contains(float(y.sum()))
         sys.stdout.write(f"{name}: the bound holds in {right} of {RUNS} runs on {what}\n")

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar
 
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Bound, Design, ErrorBudget, Method, constants
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need
-
-Choice = TypeVar("Choice", bound=str)
 
 
 class Policy(ABC):
@@ -27,7 +25,7 @@ class Policy(ABC):
     Class attributes:
         counters: counters, besides instructions, that the method reads from a profile; no times.
         bounds: values of `error_budget.bound` that the method supports; the first is the default.
-        estimates: values of `estimate` that the method supports; the first is the default.
+        estimate: estimator of totals from strata (see `Engine`).
         uses_budget: True if the design depends on the error budget, so that a plan is valid for one budget only.
         online: True if launches may be simulated as they arrive, with a design made after the first pass (round of sampling).
         assumes_tail: True if the design itself allows for slow launches that are never drawn (`Design.slow_excess`, which may
@@ -38,7 +36,7 @@ class Policy(ABC):
 
     counters: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "none")
-    estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
+    estimate: ClassVar[Method] = "regression"
     uses_budget: ClassVar[bool] = False
     online: ClassVar[bool] = False
     assumes_tail: ClassVar[bool] = False
@@ -80,7 +78,14 @@ class Policy(ABC):
         Raises:
             ConfigError: the method does not support the kind of bound in the configuration.
         """
-        return cls._allowed(config, config.error_budget, "bound", cls.bounds)
+        wanted = config.error_budget
+        if "bound" not in wanted.stated:
+            return cls.bounds[0]
+        if wanted.bound not in cls.bounds:
+            raise ConfigError(
+                f"error_budget.bound: got {wanted.bound!r}; policy {config.policy} allows: {', '.join(cls.bounds)}"
+            )
+        return wanted.bound
 
     @classmethod
     def budget_for(cls, config: Config) -> ErrorBudget:
@@ -99,24 +104,6 @@ class Policy(ABC):
     def projects(cls, config: Config) -> bool:
         """True if the method stops launches before their end and extrapolates their results; by default False."""
         return False
-
-    @classmethod
-    def estimate_for(cls, config: Config) -> Method:
-        """Estimator of totals of a run: the configuration's, or the first that the method supports.
-
-        Raises:
-            ConfigError: the method does not support the estimator in the configuration.
-        """
-        return cls._allowed(config, config, "estimate", cls.estimates)
-
-    @staticmethod
-    def _allowed(config: Config, section: Section, key: str, allowed: tuple[Choice, ...]) -> Choice:
-        if key not in section.stated:
-            return allowed[0]
-        if (value := getattr(section, key)) not in allowed:
-            place = key if section is config else f"error_budget.{key}"
-            raise ConfigError(f"{place}: got {value!r}; policy {config.policy} allows: {', '.join(allowed)}")
-        return cast(Choice, value)
 
     @abstractmethod
     def design(self, program: Program) -> Design | AssistedDesign:
@@ -142,4 +129,4 @@ class Representatives(Policy):
     """
 
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
-    estimates: ClassVar[tuple[Method, ...]] = ("mean",)
+    estimate: ClassVar[Method] = "mean"

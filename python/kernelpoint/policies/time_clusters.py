@@ -70,7 +70,7 @@ class TimeClusters(Policy):
         ] = None
 
     bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential")
-    estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
+    estimate: ClassVar[Method] = "mean"
     uses_budget = True
     promises_budget = True
 

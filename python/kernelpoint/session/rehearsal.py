@@ -142,7 +142,7 @@ class _PlannedRun:
         is_alone = not others and design is self.plan.design
         results = self._of_cycles if is_alone else made_up({"cycles": work, **(others or {})}, design.labels, config.seed)
         host = HostInfo("a rehearsal", launch_counts=self.program.counts, stateless=True)
-        plan, estimate = replace(self.plan, design=design, knows_errors=False), self.policy.estimate_for(config)
+        plan, estimate = replace(self.plan, design=design, knows_errors=False), self.policy.estimate
         drawn = rehearse(Setup(config, host, self.policy, budget, estimate, plan, ranges=ranges), results)
         count = first_number(config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence)
         validations = LAUNCHES_OF_VALIDATION * count if size >= shortest_list(config.replay) else 0

@@ -121,7 +121,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         check_architectures(host.simulator, host.architectures, plan.program)
     full = config.policy.name == "all" and config.replay.state == "real"
     findings = () if plan is None else admitted(plan.program, config, host, log)
-    estimate = policy.estimate_for(config)
+    estimate = policy.estimate
     setup = Setup(config, host, policy, budget, estimate, plan, is_full_run=full, ranges=ranges, findings=findings)
     return setup if config.results_from is None else replace(setup, earlier=_earlier(setup, config.results_from, log))
 

@@ -41,15 +41,11 @@ def why_no_cells(config: Config) -> str | None:
     """Reason why a run's estimate cannot use predictions of launches, whatever their source; None if it can.
 
     >>> from kernelpoint.config import parse_config
-    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "estimate": "mean"}, "keys"))
-    '`estimate: mean`'
+    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "error_budget": {"bound": "none"}}, "keys"))
+    '`error_budget.bound: none`'
     """
-    budget = config.error_budget
-    reasons = {
-        f"`error_budget.bound: {budget.bound}`": budget.bound != "sequential",
-        f"`estimate: {config.estimate}`": config.estimate != "regression",
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    bound = config.error_budget.bound
+    return None if bound == "sequential" else f"`error_budget.bound: {bound}`"
 
 
 def why_unassisted(config: Config, program: Program) -> str | None:

@@ -87,7 +87,7 @@ class Sieve(Representatives):
     class Parameters(Section):
         theta: Annotated[float, Range(above=0), "coefficient of variation from which launches of a kernel are split"] = THETA
 
-    estimates: ClassVar[tuple[Method, ...]] = ("separate_ratio",)
+    estimate: ClassVar[Method] = "separate_ratio"
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
