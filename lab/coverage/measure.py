@@ -5,8 +5,8 @@
     python lab/coverage/measure.py FOLDER --truth v100 --model rtx [--wrong] [--trouble judged] [--latency 2000] --seeds 500
 
 Without FOLDER launches are known by traces, or names and shapes (populations.py). With it results are looked up in the full
-run of one configuration, and predictions are those of the other, or `--known names` or `counts` replaces them. `--show` names
-the columns of a population and budget:
+run of one configuration, and predictions are those of the other, or `--known names`, `counts` or `traces` (of `--lists`)
+replaces them. `--show` names the columns of a population and budget:
 
     held      share of runs whose interval holds the total, speedup in cycles (time), draws, bias, mean and most passes; after
               several populations, for each budget: share of all runs, geometric mean of the speedups, populations in which
@@ -369,7 +369,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--truth", default="v100")
     parser.add_argument("--model", default="rtx")
-    parser.add_argument("--known", choices=("model", "names", "counts"), default="model", help="of the launches of FOLDER")
+    parser.add_argument("--known", choices=("model", "names", "counts", "traces"), default="model", help="of launches")
     parser.add_argument("--lists", nargs="*", default=[], metavar="NAME=LIST", help="traces of workloads of FOLDER")
     real = (*RUNS, "simpletorch accelsim", *PROFILES) if SHARED_DATA.is_dir() else RUNS
     parser.add_argument("--populations", default=",".join((*real, *MADE_UP)))

@@ -16,7 +16,7 @@ import os
 import sys
 import tarfile
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -300,15 +300,18 @@ def full_runs(options: Namespace) -> Iterator[Population]:
     with names and CTAs only (`--known names`), or with these and warp instructions (`--known counts`).
 
     `--model predictions`: the journals FOLDER/NAME-TRUTH.kpjournal of runs that simulated every launch, each with the
-    predictions of the sampled run FOLDER/NAME-predictions.kpjournal.
+    predictions of the sampled run FOLDER/NAME-predictions.kpjournal, or with names, counts or traces of `--lists NAME=LIST`.
     """
     if options.model == "predictions":
         for path in sorted(options.folder.glob(f"*-{options.truth}.kpjournal")):
-            yield _recorded(path, path.name.removesuffix(f"-{options.truth}.kpjournal"))
+            name = path.name.removesuffix(f"-{options.truth}.kpjournal")
+            yield _recorded(path, name, options.known, options.lists.get(name))
         return
     if options.known != "model":
         for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
-            yield _described(read_profile(path), path.name.removesuffix(f"-{options.truth}.csv"), options.known == "counts")
+            name, truth = path.name.removesuffix(f"-{options.truth}.csv"), read_profile(path)
+            counts = {key: truth.counters[key] for key in ("ctas", "warp_instructions")}
+            yield _described(truth.counters["cycles"], truth.names, counts, name, options.known)
         return
     latency = int(configuration_of_host(options.model).values["launch_latency"])
     terms = options.truth if options.truth == "accelsim" else "kernelpoint-host"
@@ -322,21 +325,32 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions)
 
 
-def _described(truth: Program, name: str, counts: bool) -> Population:
-    """A full run of which names, CTAs and, with `counts`, warp instructions are known."""
-    values, builder = dict(truth.counters), ProgramBuilder(name)
-    columns = zip(truth.names, values["ctas"].tolist(), values["warp_instructions"].tolist(), strict=True)
+def _described(y: np.ndarray, names: Iterable[str], counts: Mapping[str, np.ndarray], name: str, known: str) -> Population:
+    """A full run with the cycles y, of which names, CTAs and, if `known` is counts, warp instructions are known."""
+    builder = ProgramBuilder(name)
+    columns = zip(names, counts["ctas"].tolist(), counts["warp_instructions"].tolist(), strict=True)
     for launch, (kernel, ctas, count) in enumerate(columns):
-        counters = {"warp_instructions": count} if counts else {}
+        counters = {"warp_instructions": count} if known == "counts" else {}
         builder.add(kernel, (int(ctas), 1, 1), (1, 1, 1), order=launch, counters=counters)
     program = builder.finish()
-    return Population(values["cycles"], program.names.numbers, program.signature, name, program)
+    return Population(y, program.names.numbers, program.signature, name, program)
 
 
-def _recorded(journal: Path, name: str) -> Population:
-    """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it."""
-    run, sampled = load_run(journal), load_run(journal.with_name(f"{name}-predictions.kpjournal"))
+def _recorded(journal: Path, name: str, known: str, trace_list: str | None) -> Population:
+    """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it, or with what the
+    trace list shows.
+    """
+    run = load_run(journal)
     cycles = np.array([run.results[unit].counters["cycles"] for unit in range(sum(run.header.launches))])
-    plan = Plan.load(str(sampled.header.plan), Program((len(cycles),)))
-    kernel = np.unique([str(plan.name_of_unit(unit)) for unit in range(len(cycles))], return_inverse=True)[1]
-    return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means))
+    if known == "model":
+        plan = Plan.load(str(load_run(journal.with_name(f"{name}-predictions.kpjournal")).header.plan), Program((len(cycles),)))
+        kernel = np.unique([str(plan.name_of_unit(unit)) for unit in range(len(cycles))], return_inverse=True)[1]
+        return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means))
+    if trace_list is None:
+        raise SystemExit(f"{name}: --known {known} needs --lists {name}=LIST")
+    traces = read_trace_list(trace_list).traces
+    if known == "traces":
+        return with_traces(name, cycles, known_from_traces(traces))
+    scan = scan_launches(traces)
+    counts = {"ctas": scan.count("ctas"), "warp_instructions": scan.count("instructions")}
+    return _described(cycles, scan.names, counts, name, known)
