@@ -325,32 +325,32 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         yield Population(counters["cycles"], kernel, shape, name, None, counters, predictions)
 
 
-def _described(y: np.ndarray, names: Iterable[str], counts: Mapping[str, np.ndarray], name: str, known: str) -> Population:
-    """A full run with the cycles y, of which names, CTAs and, if `known` is counts, warp instructions are known."""
+def _described(y: np.ndarray, names: Iterable[str], counts: Mapping[str, np.ndarray], name: str, knowledge: str) -> Population:
+    """A full run with the cycles y, of which names, CTAs and, if `knowledge` is counts, warp instructions are known."""
     builder = ProgramBuilder(name)
     columns = zip(names, counts["ctas"].tolist(), counts["warp_instructions"].tolist(), strict=True)
     for launch, (kernel, ctas, count) in enumerate(columns):
-        counters = {"warp_instructions": count} if known == "counts" else {}
+        counters = {"warp_instructions": count} if knowledge == "counts" else {}
         builder.add(kernel, (int(ctas), 1, 1), (1, 1, 1), order=launch, counters=counters)
     program = builder.finish()
     return Population(y, program.names.numbers, program.signature, name, program)
 
 
-def _recorded(journal: Path, name: str, known: str, trace_list: str | None) -> Population:
+def _recorded(journal: Path, name: str, knowledge: str, trace_list: str | None) -> Population:
     """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it, or with what the
     trace list shows.
     """
     run = load_run(journal)
     cycles = np.array([run.results[unit].counters["cycles"] for unit in range(sum(run.header.launches))])
-    if known == "model":
+    if knowledge == "model":
         plan = Plan.load(str(load_run(journal.with_name(f"{name}-predictions.kpjournal")).header.plan), Program((len(cycles),)))
         kernel = np.unique([str(plan.name_of_unit(unit)) for unit in range(len(cycles))], return_inverse=True)[1]
         return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means))
     if trace_list is None:
-        raise SystemExit(f"{name}: --known {known} needs --lists {name}=LIST")
+        raise SystemExit(f"{name}: --known {knowledge} needs --lists {name}=LIST")
     traces = read_trace_list(trace_list).traces
-    if known == "traces":
+    if knowledge == "traces":
         return with_traces(name, cycles, known_from_traces(traces))
     scan = scan_launches(traces)
     counts = {"ctas": scan.count("ctas"), "warp_instructions": scan.count("instructions")}
-    return _described(cycles, scan.names, counts, name, known)
+    return _described(cycles, scan.names, counts, name, knowledge)
