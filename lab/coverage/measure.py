@@ -256,7 +256,7 @@ def single(people: Population, eps: float, options: Namespace) -> Rows:
 
 def sieve(people: Population, eps: float, options: Namespace) -> Rows:
     design = Sieve(parse_config({"version": 1, "policy": "sieve"})).design(people.program)
-    engine = Engine(design, ErrorBudget(eps, bound="none"), *Sieve.estimates)
+    engine = Engine(design, ErrorBudget(eps, bound="none"), Sieve.estimate)
     run = Run(engine, last_look(engine, ("cycles",), people.y[:, None]), people.values)
     yield (), [(abs(run.error()) <= eps, run.spent, len(engine.drawn()), run.error())]
 
