@@ -293,9 +293,11 @@ def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count
     """Share v_g, from 0 to 1, with which the second of two predictions counts in each group (kernel) g: x + v_g (second - x).
 
     Formula: v = S_zr / (S_zz + k^2), at most 1: least squares of the errors r on z = second - x inside groups, with weights 1 /
-    size^2, shrunk to 0. k^2 is the residual mean square. If the slope is below two standard errors, k / sqrt(S_zz) each, all
-    shares are 0. v_g = (S_zr,g + k^2 v) / (S_zz,g + k^2): the slope of a group is shrunk to that of all. Both are posterior
-    means where slopes have the standard deviation 1 beforehand.
+    size^2, shrunk to 0. k^2 is the residual mean square, at least EXPECTED_NOISE^2: first predictions that agree so well need
+    no second ones. If the slope is below two standard errors of it, all shares are 0. One is k / sqrt(S_zz).
+
+    v_g = (S_zr,g + k^2 v) / (S_zz,g + k^2): the slope of a group is shrunk to that of all. v and v_g are posterior means where
+    slopes have the standard deviation 1 beforehand.
 
     Args:
         r: float64 [n], results of the sampled launches minus their first predictions.
@@ -318,7 +320,7 @@ def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count
     r, z = (v - (np.bincount(group, w * v, count) / some)[group] for v in (r, change))
     zz, zr, rr = np.bincount(group, w * z * z, count), np.bincount(group, w * z * r, count), float((w * r * r).sum())
     all_zz, all_zr, df = float(zz.sum()), float(zr.sum()), max(len(r) - int((weight > 0.0).sum()) - 1, 1)
-    k2 = max((rr - all_zr**2 / max(all_zz, 1e-300)) / df, constants.MIN_SQUARED_ERROR)
+    k2 = max((rr - all_zr**2 / max(all_zz, 1e-300)) / df, constants.EXPECTED_NOISE**2)
     if all_zr <= 2.0 * math.sqrt(k2 * all_zz):
         return np.zeros(count), 0.0
     share = min(all_zr / (all_zz + k2), 1.0)
