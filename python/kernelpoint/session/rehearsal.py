@@ -34,7 +34,8 @@ Results = tuple[tuple[str, ...], np.ndarray]  # counters, float64 [N, counters]
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
-PRICED = ("l1_misses", "l2_misses", "dram_reads")  # what caches decide; traces determine no such counter
+# What caches decide; traces determine no such counter
+PRICED = ("l1_misses", "l2_accesses", "l2_misses", "dram_reads", "dram_writes")
 MOST_PRICED = 10_000  # beyond that, the rehearsals of PRICED take seconds
 LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations of results about the known amounts. LINE_ERROR is shared by launches with one correction line, or
@@ -120,14 +121,17 @@ class _PlannedRun:
         """Synthetic cycles for the plan's design, which serve rehearsals with every budget."""
         return made_up({"cycles": self.work}, self.plan.design.labels, self.config.seed)
 
-    def with_further(self, budget: ErrorBudget, further: Mapping[str, float]) -> Forecast | None:
-        """Forecast of the run with further targets; None without predictions of one of them."""
+    def with_further(self, budget: ErrorBudget, further: Mapping[str, float], ends_only: bool = False) -> Forecast | None:
+        """Forecast of the run with further targets; None without predictions of one of them. `ends_only`: the rehearsal with
+        small errors, whose cost lies between those without and with larger errors, is left out.
+        """
         design = self.plan.design
         counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
         if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
             return None
         others = {name: design.means[name] for name in sorted(counters)}
-        return self.forecast(design, replace(budget, further=further), others=others, further=targets_text(further))
+        wanted = replace(budget, further=further)
+        return self.forecast(design, wanted, others, further=targets_text(further), ends_only=ends_only)
 
     def forecast(
         self,
@@ -136,11 +140,15 @@ class _PlannedRun:
         others: Mapping[str, np.ndarray] | None = None,
         ranges: Ranges | None = None,
         further: str = "",
+        ends_only: bool = False,
     ) -> Forecast:
-        """The forecast that rehearsals with a design and a budget give; further: targets of the budget, as text."""
+        """The forecast that rehearsals with a design and a budget give; further: targets of the budget, as text; ends_only: see
+        `with_further`.
+        """
         config, work, size, relative_error = self.config, self.work, self.program.size, budget.relative_error
         is_alone = not others and design is self.plan.design
         results = self._of_cycles if is_alone else made_up({"cycles": work, **(others or {})}, design.labels, config.seed)
+        results = [results[0], results[-1]] if ends_only else results
         host = HostInfo("a rehearsal", launch_counts=self.program.counts, stateless=True)
         plan, estimate = replace(self.plan, design=design, knows_errors=False), self.policy.estimate
         drawn = rehearse(Setup(config, host, self.policy, budget, estimate, plan, ranges=ranges), results)
@@ -172,20 +180,24 @@ class _PlannedRun:
         """Launches for the error budget in cycles and in one more counter, the 80 % range, for PRICED that the model predicts.
 
         Each is the forecast of a run with this further target, but neither below the run's first pass nor below `least`, the
-        forecast without it. {} for lists of more than MOST_PRICED launches, and for simulators that name other counters.
+        forecast without it. Counters with equal predictions have one price. {} for lists of more than MOST_PRICED launches, and
+        for simulators that name other counters.
         """
-        if self.program.size > MOST_PRICED or simulator_of(self.program.traces).cores is not None:
+        design, wanted = self.plan.design, self.config.error_budget
+        is_long = self.program.size > MOST_PRICED or simulator_of(self.program.traces).cores is not None
+        if is_long or not isinstance(design, AssistedDesign):
             return {}
-        wanted = self.config.error_budget
-        each = [
-            (name, self.with_further(budget, {name: wanted.relative_error})) for name in PRICED if name not in wanted.further
-        ]
-        first = len(Engine(self.plan.design, budget).drawn())
-        return {
-            name: [max(one.launches, least.launches, first), max(one.most_launches, least.most_launches)]
-            for name, one in each
-            if one is not None
-        }
+        first, prices = len(Engine(design, budget).drawn()), dict[str, list[int]]()
+        for name in (name for name in PRICED if name in design.known and name not in wanted.further):
+            values = design.known[name].values
+            equal = next((other for other in prices if np.array_equal(design.known[other].values, values)), None)
+            one = None if equal else self.with_further(budget, {name: wanted.relative_error}, ends_only=True)
+            if one is not None:
+                most = max(one.most_launches, least.most_launches)
+                prices[name] = [max(one.launches, least.launches, first), most]
+            elif equal:
+                prices[name] = prices[equal]
+        return prices
 
     def _minutes(self, drawn: np.ndarray, is_full_run: bool = False) -> float:
         """Time that the drawn launches will take in the simulator of their traces, by instructions of its kind."""
@@ -198,9 +210,13 @@ class _PlannedRun:
 
 def rehearse(setup: Setup, results: Sequence[Results]) -> list[np.ndarray]:
     """Indices of the launches that a run simulates until it meets its budget: one array for each table of synthetic
-    `results`.
+    `results`, which are in the order of their errors. If a run simulates every launch, so do those with larger errors.
     """
-    return [run_with_results(setup, *table).sample.engine.drawn() for table in results]
+    drawn: list[np.ndarray] = []
+    for table in results:
+        is_whole = bool(drawn) and len(drawn[-1]) == len(table[1])
+        drawn.append(drawn[-1] if is_whole else run_with_results(setup, *table).sample.engine.drawn())
+    return drawn
 
 
 def ranged(costs: Iterable[float]) -> tuple[float, float]:
