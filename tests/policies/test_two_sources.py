@@ -51,9 +51,27 @@ def test_scatter_that_does_not_repeat_costs_fewer_draws_and_scatter_that_repeats
 def test_a_launch_that_was_far_slower_than_its_like_keeps_its_time():
     y = USUAL * noise("profile", 0.1)
     y[1700] *= 30.0
-    second = design(y).known["cycles"].second
-    assert second is not None and second[1700] == y[1700] and second[1700 + KERNELS] != y[1700 + KERNELS]
+    prediction = design(y).known["cycles"]
+    assert prediction.change[1700] == 0.0 and prediction.change[1700 + KERNELS] != 0.0
+    assert np.flatnonzero(prediction.excess).tolist() == [1700]
+    assert prediction.excess[1700] == pytest.approx(29.0 / 30.0 * y[1700], rel=0.02)
     assert np.mean([run(design(y), y, seed)[0] for seed in range(20)]) >= 0.95
+
+
+def slow_launches(run, rate):
+    return np.where(generator(0, f"{run} slow").random(LAUNCHES) < rate, 3.0, 1.0)
+
+
+def test_slow_launches_of_a_profile_are_expected_elsewhere_before_any_draw_shows_it():
+    y, times = (USUAL * noise(run, 0.03) * slow_launches(run, rate) for run, rate in (("own", 0.08), ("profile", 0.01)))
+    assert np.mean([run(design(times), y, seed, 0.05)[0] for seed in range(20)]) >= 0.95
+
+
+def test_slow_launches_of_a_profile_cost_few_draws_if_its_times_repeat(monkeypatch):
+    y = USUAL * noise("own", 0.05) * slow_launches("own", 0.04)
+    drawn = [run(design(y), y, seed, 0.05)[1] for seed in range(8)]
+    monkeypatch.setattr(Prediction, "excess", property(lambda one: np.zeros(one.size)))
+    assert np.mean(drawn) <= 1.3 * np.mean([run(design(y), y, seed, 0.05)[1] for seed in range(8)])
 
 
 def test_the_unit_of_both_sources_changes_no_draw():

@@ -103,14 +103,14 @@ def usual(values: np.ndarray, alike: np.ndarray) -> np.ndarray:
     """Mean value of the launches that should be alike, for each launch, float64 [N].
 
     Model: a launch whose value is more than 1 + SLOW times the median of those, or less than the median over 1 + SLOW, is of
-    another kind. It keeps its value, and does not enter the mean.
+    another kind. It does not enter the mean.
 
     Args:
         values: float64 [N], 0 or more, such as times of a profile.
         alike: int [N], equal for launches that should be alike, such as those with equal names, shapes and neighbours.
 
     >>> usual(np.array([4.0, 5.0, 6.0, 90.0, 7.0]), np.array([0, 0, 0, 0, 1])).tolist()
-    [5.0, 5.0, 5.0, 90.0, 7.0]
+    [5.0, 5.0, 5.0, 5.0, 7.0]
     """
     label = number_labels(alike).number
     count = np.bincount(label)
@@ -118,7 +118,5 @@ def usual(values: np.ndarray, alike: np.ndarray) -> np.ndarray:
     median = values[order][np.cumsum(count) - count + (count - 1) // 2][label]
     far = 1.0 + constants.SLOW
     is_usual = (values <= far * median) & (far * values >= median)
-    mean = np.bincount(label[is_usual], values[is_usual], len(count)) / np.maximum(
-        np.bincount(label[is_usual], minlength=len(count)), 1
-    )
-    return np.where(is_usual, mean[label], values)
+    sums = np.bincount(label[is_usual], values[is_usual], len(count))
+    return np.asarray((sums / np.maximum(np.bincount(label[is_usual], minlength=len(count)), 1))[label])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -37,8 +37,8 @@ class Prediction:
         is_observed: True if the values were measured launch by launch (times of a profile), and so have separate errors; False
             if a model computes them, which may be wrong for whole kernels.
         kinds: int [N], kind of each launch; None: every launch has its own kind.
-        second: float64 [K], expected value from a second source; None: there is none. The sample decides how much it counts
-            (`fit.shares_of_second`).
+        second: float64 [K], expected value from a second source, the mean of launches that should be alike; None: none.
+            The sample decides how much it counts (`fit.shares_of_second`).
 
     >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
     [9.0, 4.0, 9.0]
@@ -63,9 +63,24 @@ class Prediction:
 
     @property
     def change(self) -> Floats:
-        """float64 [N]: second expected value of each launch minus the first; 0 without a second source."""
-        change = np.zeros(len(self.values)) if self.second is None else self.second - self.values
-        return change if self.kinds is None else change[self.kinds]
+        """float64 [N]: second expected value of each launch minus the first; 0 without a second source, and where one value is
+        more than 1 + SLOW times the other: such a launch is of another kind.
+        """
+        return self._beside_second(lambda x, second, is_alike: np.where(is_alike, second - x, 0.0))
+
+    @property
+    def excess(self) -> Floats:
+        """float64 [N]: first expected value of each slow launch minus the second; 0 of other launches. A launch is slow if the
+        first is more than 1 + SLOW times the second.
+        """
+        return self._beside_second(lambda x, second, is_alike: np.where(is_alike, 0.0, np.maximum(x - second, 0.0)))
+
+    def _beside_second(self, of: Callable[[Floats, Floats, NDArray[np.bool_]], Floats]) -> Floats:
+        """A function of the first value, the second, and whether neither is more than 1 + SLOW times the other, float64 [N]."""
+        x, far = self.values, 1.0 + constants.SLOW
+        second = x if self.second is None else self.second
+        values = of(x, second, (x <= far * second) & (far * x >= second))
+        return values if self.kinds is None else values[self.kinds]
 
     def of_draw(self, units: NDArray[np.integer]) -> Floats:
         """float64 [units]: expected result of the launches with the given indices if they are simulated."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,23 @@ class CellSample:
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)
 
 
+class SharesOfSecond(NamedTuple):
+    """How much the second of two sources of predictions counts.
+
+    Attributes:
+        of_groups: float64 [groups], share of each group (kernel), from 0 to 1.
+        degrees: degrees of freedom that the shares take.
+        most: upper limit of the share that counts over all draws, whatever their group, from 0 to 1.
+    """
+
+    of_groups: Floats
+    degrees: float
+    most: float
+
+
+NO_SECOND = SharesOfSecond(np.zeros(0), 0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Trust:
     """Knowledge about the errors of a counter's predictions before any draw.
@@ -72,14 +90,17 @@ class Trust:
             other counter the largest.
         expected: expected squared relative error of a single prediction; it counts as EXPECTED_DEGREES degrees of freedom.
         certain: float64 [3, units]: results, predictions and sizes of the launches that are always simulated.
-        fitted: degrees of freedom that a second source of predictions took (`shares_of_second`).
+        second: how much a second source of predictions counts (`shares_of_second`).
+        excess: float64 [F] (F launches are sampled by chance): the excess of slow launches over the second source
+            (`Prediction.excess`); empty without one.
     """
 
     least: float = constants.MIN_SQUARED_ERROR
     of_budget: bool = True
     expected: float = 0.0
     certain: Floats = field(default_factory=lambda: np.zeros((3, 0)))
-    fitted: float = 0.0
+    second: SharesOfSecond = NO_SECOND
+    excess: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def trusted_error() -> float:
@@ -289,7 +310,7 @@ def _mean_square(z: Floats, q: Floats, count: float, nu: float, least: float) ->
     return max(K, least), nu
 
 
-def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count: int) -> tuple[Floats, float]:
+def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count: int) -> SharesOfSecond:
     """Share v_g, from 0 to 1, with which the second of two predictions counts in each group (kernel) g: x + v_g (second - x).
 
     Formula: v = S_zr / (S_zz + k^2), at most 1: least squares of the errors r on z = second - x inside groups, with weights 1 /
@@ -307,24 +328,34 @@ def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count
         count: number of groups.
 
     Returns:
-        v_g, float64 [count], and the degrees of freedom that they take: sum of S_zz,g / (S_zz,g + k^2).
+        v_g; the degrees of freedom that they take, sum of S_zz,g / (S_zz,g + k^2); the upper limit (S_zr + 2 k sqrt(S_zz)) /
+        S_zz, from 0 to 1, with sums over all draws and not about the means of groups.
 
     >>> z, group = np.array([1.0, -2.0, 3.0, 1.0, -1.0]), np.array([0, 0, 0, 1, 1])
-    >>> shares, degrees = shares_of_second(np.where(group == 0, z, 0.0), z, np.full(5, 9.0), group, 2)
-    >>> shares.round(1).tolist(), round(degrees, 1)
-    ([1.0, 0.2], 1.6)
+    >>> shares = shares_of_second(np.where(group == 0, z, 0.0), z, np.full(5, 9.0), group, 2)
+    >>> shares.of_groups.round(1).tolist(), round(shares.degrees, 1), shares.most
+    ([1.0, 0.2], 1.6, 1.0)
     """
     w = 1.0 / (size * size)
     weight = np.bincount(group, w, count)
     some = np.where(weight > 0.0, weight, 1.0)
+
+    def line(zz: float, zr: float, rr: float, df: int, least: float) -> tuple[float, float]:
+        """k^2, no less than `least`, and two standard errors of the slope zr / zz times zz."""
+        k2 = max((rr - zr**2 / max(zz, 1e-300)) / max(df, 1), least)
+        return k2, 2.0 * math.sqrt(k2 * zz)
+
+    all_zz, all_zr, rr = (float((w * a * b).sum()) for a, b in ((change, change), (change, r), (r, r)))
+    _, two_errors = line(all_zz, all_zr, rr, len(r) - 1, constants.MIN_SQUARED_ERROR)
+    most = min(max((all_zr + two_errors) / all_zz, 0.0), 1.0) if all_zz else 1.0
     r, z = (v - (np.bincount(group, w * v, count) / some)[group] for v in (r, change))
     zz, zr, rr = np.bincount(group, w * z * z, count), np.bincount(group, w * z * r, count), float((w * r * r).sum())
-    all_zz, all_zr, df = float(zz.sum()), float(zr.sum()), max(len(r) - int((weight > 0.0).sum()) - 1, 1)
-    k2 = max((rr - all_zr**2 / max(all_zz, 1e-300)) / df, constants.EXPECTED_NOISE**2)
-    if all_zr <= 2.0 * math.sqrt(k2 * all_zz):
-        return np.zeros(count), 0.0
+    all_zz, all_zr = float(zz.sum()), float(zr.sum())
+    k2, two_errors = line(all_zz, all_zr, rr, len(r) - int((weight > 0.0).sum()) - 1, constants.EXPECTED_NOISE**2)
+    if all_zr <= two_errors:
+        return SharesOfSecond(np.zeros(count), 0.0, most)
     share = min(all_zr / (all_zz + k2), 1.0)
-    return np.clip((zr + k2 * share) / (zz + k2), 0.0, 1.0), float((zz / (zz + k2)).sum())
+    return SharesOfSecond(np.clip((zr + k2 * share) / (zz + k2), 0.0, 1.0), float((zz / (zz + k2)).sum()), most)
 
 
 def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
@@ -386,10 +417,10 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     Q, line, least, raw, inside = float(q.sum()), slope**2 + slope_variance, trust.least, r - slope * s.x, r_in - slope * x_in
     most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)
     mean_of_all = float((w * raw).sum() / w.sum()) if n else 0.0
-    df = max(n - 2.0 - trust.fitted, 1.0)
+    df = max(n - 2.0 - trust.second.degrees, 1.0)
     K0, nu0 = _mean_square(w * (raw - mean_of_all) ** 2, q, df, min(df, most), least)
     spreads = [Spread(K0, 0.0, line, nu0)]
-    if (df := float(n - groups - 1) - trust.fitted) >= 1.0:
+    if (df := float(n - groups - 1) - trust.second.degrees) >= 1.0:
         K, nu = _mean_square(w * inside**2, q, df, min(df, most), least)
         spreads.append(Spread(K, K0, line, nu))
     order = np.lexsort((s.order, s.x, s.group))
@@ -397,7 +428,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     same = group[1:] == group[:-1]
     if (pairs := int(same.sum())) >= 2:
         squares, joint = 0.5 * (relative[1:] - relative[:-1])[same] ** 2, 0.5 * (share[1:] + share[:-1])[same]
-        free = max(pairs - trust.fitted, 1.0)
+        free = max(pairs - trust.second.degrees, 1.0)
         nu = min(2.0 / 3.0 * free, most)  # each draw is in two pairs (von Neumann 1941)
         K, nu = _mean_square(squares, joint, free, nu, least)
         spreads.append(Spread(K, K0, line, nu))

@@ -380,7 +380,7 @@ class Parts:
             alpha: the spread of results about the line is estimated by its upper quantile of this error probability.
             trust: knowledge about the errors of the predictions.
         """
-        moved = self._moved(values, known) if self._is_observed else 0.0
+        moved = self._moved(values, known, trust) if self._is_observed else 0.0
         first, known, draws = self._lines(values, known, alpha, trust)
         fits, parts, exact, drawn = [first], [self.rest], 0.0, [draws]
         for part in self.others:
@@ -399,19 +399,26 @@ class Parts:
         joined, alike = Draws(*map(np.concatenate, zip(*drawn, strict=True))), not any(self.apart)
         return TotalFit(tuple(fits), tuple(parts), exact, known, alike, joined, trust.of_budget, moved)
 
-    def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
+    def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary, trust: Trust) -> float:
         """Sum of squared excesses of units that were slow in the observed profile and are not slow in this run;
         arguments as of `fit`.
 
         Model: a unit is slow that takes more than 1 + SLOW times as long as the median ratio of values and times lets expect.
         Slow units that do not repeat are a matter of the recording, so as many and as slow ones are among those that do not
-        look slow.
+        look slow. Until a draw is slow in both, slow units of the profile may be no more of this run than other differences
+        between alike units are: the sum is at least that of all slow units but first ones, times the share of such differences
+        that may be of the profile alone (`SharesOfSecond.most`).
         """
         sample, units = self.rest.cell_sample(self._groups, known)
         y, timed = values(units), sample.x > 0.0
-        expected = sample.x * (float(np.median(y[timed] / sample.x[timed])) if timed.any() else 0.0)
+        ratio = float(np.median(y[timed] / sample.x[timed])) if timed.any() else 0.0
+        expected = ratio * sample.x
         moved = expected > (1.0 + constants.SLOW) * np.maximum(y, 0.0)
-        return float((sample.N * (expected - y) ** 2)[moved].sum())
+        shown = float((sample.N * (expected - y) ** 2)[moved].sum())
+        if not len(trust.excess) or bool((~moved & (trust.excess[units] > 0.0)).any()):
+            return shown
+        inside = np.concatenate([part.units for part in (self.rest, *self._early[:1])])
+        return max(shown, trust.second.most * float(((ratio * trust.excess[inside]) ** 2).sum()))
 
     def with_outliers(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, room: float

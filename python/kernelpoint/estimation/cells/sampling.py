@@ -14,7 +14,7 @@ from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
-from kernelpoint.estimation.cells.fit import Trust, shares_of_second
+from kernelpoint.estimation.cells.fit import NO_SECOND, SharesOfSecond, Trust, shares_of_second
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
 from kernelpoint.estimation.inference import Combination, TotalErrors
@@ -70,9 +70,7 @@ class CellSampling(Sampling):
         self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
         self._sampling_budget = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
-        self._second_shares: dict[
-            str, tuple[Floats, float]
-        ] = {}  # by counter, of a second source of predictions (shares_of_second)
+        self._second_shares: dict[str, SharesOfSecond] = {}  # by counter, of a second source of predictions
         self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(budget))
@@ -148,7 +146,7 @@ class CellSampling(Sampling):
         like = self._like.get(counter, counter)
         x, size = self.design.prediction(like, self.target)
         if (name := self.design.predicted_by(like, self.target)) in self._second_shares:
-            x = Column(None, x[:] + self._second_shares[name][0][self.design.free_groups] * self._change(name))
+            x = Column(None, x[:] + self._second_shares[name].of_groups[self.design.free_groups] * self._change(name))
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
@@ -165,7 +163,7 @@ class CellSampling(Sampling):
         expected = min(map(self.design.expected_error, names)) if of_budget and not self._like else 0.0
         least = min(map(self.design.least_error, names))
         certain = self._of_certain(name) if is_counter else np.zeros((3, 0))
-        trust = Trust(least, of_budget, expected, certain, self._fitted(name) if is_counter else 0.0)
+        trust = Trust(least, of_budget, expected, certain, *(self._second(name) if is_counter else ()))
         known, added = self.known(name), np.zeros(len(self._free))
         if not is_counter:
             x, mean, size = np.zeros((3, len(self._free)))
@@ -240,16 +238,19 @@ class CellSampling(Sampling):
             if prediction.second is not None and name in self.counters:
                 self._second_shares[name] = self._shares_of_second(name)
 
-    def _fitted(self, counter: str) -> float:
-        """Degrees of freedom that the second source of a counter's predictions took."""
+    def _second(self, counter: str) -> tuple[SharesOfSecond, Floats]:
+        """`Trust.second` and `Trust.excess` of a counter."""
         name = self.design.predicted_by(self._like.get(counter, counter), self.target)
-        return self._second_shares[name][1] if name in self._second_shares else 0.0
+        if name not in self._second_shares:
+            return NO_SECOND, np.zeros(0)
+        excess = self.design.of_free(self.design.uncertain[name].excess)
+        return self._second_shares[name], self._scales.get(counter, 1.0) * excess
 
     def _change(self, name: str) -> Floats:
         """Second prediction of a counter minus the first, of the free units."""
         return self.design.of_free(self.design.uncertain[name].change)
 
-    def _shares_of_second(self, name: str) -> tuple[Floats, float]:
+    def _shares_of_second(self, name: str) -> SharesOfSecond:
         """Shares of the second source of a counter's predictions (`shares_of_second`), by draws of the rest of the run."""
         drawn, scale, groups = self._parts.rest.sample(), self._scales.get(name, 1.0), self.design.free_groups
         drawn = drawn[self._has[drawn]]
@@ -313,7 +314,7 @@ class CellSampling(Sampling):
             Trust(
                 self.design.least_error(counter),
                 expected=self.design.expected_error(counter),
-                fitted=self._fitted(counter),
+                second=self._second(counter)[0],
             ),
             room * abs(stated[counter].estimate),
         )
