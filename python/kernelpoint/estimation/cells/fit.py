@@ -367,8 +367,8 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
         X: sum of the predictions x; xbar_h: their mean in the cell; x_h: prediction of the draw.
         r_h = y_h - x_h: error of the draw's prediction, y_h its result.
         B_(-h): slope of r on x, fitted without this draw: least squares inside groups with weights 1 / size^2, shrunk to 0, B =
-            S_xr / (S_xx + k^2 / e^2), k^2 the residual mean square, e = EXPECTED_SLOPE_ERROR: the posterior mean where slopes
-            have the standard deviation e beforehand.
+            S_xr / (S_xx + k^2 / e^2), k^2 the residual mean square, or EXPECTED_NOISE^2 where no degree of freedom is left, e =
+            EXPECTED_SLOPE_ERROR: the posterior mean where slopes have the standard deviation e beforehand.
 
     Variance: V = K sum q + K0 sum q mixed + (K0 - d^2) sum q unlike + (B^2 + var B) sum N_h (N_h - 1) var_h(size).
         q = N_h (N_h - 1) mean_h(size^2).
@@ -394,7 +394,8 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
 
     def slopes(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
         """Slopes and their posterior variances, from centred sums of squares and products."""
-        k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
+        rest = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0)
+        k2 = rest / df if df >= 1 else np.full_like(rest, constants.EXPECTED_NOISE**2)  # few may be on a line
         below = np.maximum(k2, constants.MIN_SQUARED_ERROR) / constants.EXPECTED_SLOPE_ERROR**2
         return xr / (xx + below), constants.EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
 
