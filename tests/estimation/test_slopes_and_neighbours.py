@@ -18,3 +18,11 @@ def test_a_line_through_two_other_draws_moves_no_draw_of_another_length():
     s = sample(x, mean_x, np.arange(3))
     fit = fit_total(x * [1.0, 0.983, 1.0], s, 0.05, Trust())
     assert fit.estimate == pytest.approx(s.X, rel=0.02)
+
+
+def test_neighbours_are_neighbouring_cells_whatever_the_order_of_their_draws():
+    """Two cells of each quarter of the run, one of shorter launches, which drift by 10 % from quarter to quarter."""
+    order = np.array([0, 100, 200, 300, 10, 110, 210, 310])
+    same = np.full(8, 100.0)
+    fit = fit_total(same + 0.1 * order, sample(same, same, order), 0.05, Trust())
+    assert fit.spread.K >= 0.5 * 0.1**2

@@ -375,15 +375,15 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
         K, K0: squared relative errors inside groups (kernels), and over all groups; `mixed`, `unlike`: see `CellSample`.
         d = trusted_error(); K0 - d^2 counts only if it is above 0.
 
-    K is estimated in up to three ways: about a level for each group, from neighbours in (group, x, order), and about one level
-    for all (collapsed strata). Each is pooled with the scatter e^2 that is expected before any draw (`Trust.expected`), because
+    K is estimated in up to three ways: about a level for each group, from neighbouring cells of a group (collapsed strata), and
+    about one level for all. Each is pooled with the scatter e^2 that is expected before any draw (`Trust.expected`), because
     few draws may agree by chance: K = (nu K + m e^2) / (nu + m) where K < e^2, m = EXPECTED_DEGREES (scaled inverse chi-squared
     prior; Gelman et al., Bayesian Data Analysis, section 2.6). The one with the least t sqrt(V) is used for the budget's
     counter, that with the largest for any other.
 
     Args:
         y: float64 [n], results of the draws (sampled launches).
-        s: the draws.
+        s: the draws, in the order of `Leaves`.
         alpha: error probability of the quantile t.
         trust: knowledge about the errors of the predictions.
     """
@@ -424,7 +424,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     if (df := float(n - groups - 1) - trust.second.degrees) >= 1.0:
         K, nu = _mean_square(w * inside**2, q, df, min(df, most), least)
         spreads.append(Spread(K, K0, line, nu))
-    order = np.lexsort((s.order, s.x, s.group))
+    order = np.argsort(s.group, kind="stable")
     relative, group, share = (inside / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
     if (pairs := int(same.sum())) >= 2:
