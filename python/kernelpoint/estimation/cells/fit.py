@@ -315,7 +315,7 @@ def shares_of_second(r: Floats, change: Floats, size: Floats, group: Ints, count
 
     Formula: v = S_zr / (S_zz + k^2), at most 1: least squares of the errors r on z = second - x inside groups, with weights 1 /
     size^2, shrunk to 0. k^2 is the residual mean square, at least EXPECTED_NOISE^2: first predictions that agree so well need
-    no second ones. If the slope is below two standard errors of it, all shares are 0. One is k / sqrt(S_zz).
+    no second ones. The standard error of v is k / sqrt(S_zz). If v is below two of them, all shares are 0.
 
     v_g = (S_zr,g + k^2 v) / (S_zz,g + k^2): the slope of a group is shrunk to that of all. v and v_g are posterior means where
     slopes have the standard deviation 1 beforehand.

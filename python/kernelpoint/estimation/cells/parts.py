@@ -405,9 +405,9 @@ class Parts:
 
         Model: a unit is slow that takes more than 1 + SLOW times as long as the median ratio of values and times lets expect.
         Slow units that do not repeat are a matter of the recording, so as many and as slow ones are among those that do not
-        look slow. Until a draw is slow in both, slow units of the profile may be no more of this run than other differences
-        between alike units are: the sum is at least that of all slow units but first ones, times the share of such differences
-        that may be of the profile alone (`SharesOfSecond.most`).
+        look slow. Until a drawn unit is slow in both, slow units of the profile may repeat no more than other differences
+        between like units do. So the sum is at least that of all slow units except first ones, times the largest share of such
+        differences that may be of the profile alone (`SharesOfSecond.most`).
         """
         sample, units = self.rest.cell_sample(self._groups, known)
         y, timed = values(units), sample.x > 0.0
