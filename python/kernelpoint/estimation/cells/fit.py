@@ -63,7 +63,7 @@ class CellSample:
 
 
 class SharesOfSecond(NamedTuple):
-    """How much the second of two sources of predictions counts.
+    """Shares with which the second of two sources of predictions counts.
 
     Attributes:
         of_groups: float64 [groups], share of each group (kernel), from 0 to 1.
