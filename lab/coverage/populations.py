@@ -337,8 +337,8 @@ def _described(y: np.ndarray, names: Iterable[str], counts: Mapping[str, np.ndar
 
 
 def _recorded(journal: Path, name: str, knowledge: str, trace_list: str | None) -> Population:
-    """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it, or with what the
-    trace list shows.
+    """Make a population from a full run in a simulator. Its launches are known by the predictions of a sampled run, whose
+    journal lies beside that of the full run, or by what the trace list shows.
     """
     run = load_run(journal)
     cycles = np.array([run.results[unit].counters["cycles"] for unit in range(sum(run.header.launches))])

@@ -191,10 +191,11 @@ class _PlannedRun:
         for name in (name for name in PRICED if name in design.known and name not in wanted.further):
             values = design.known[name].values
             equal = next((other for other in prices if np.array_equal(design.known[other].values, values)), None)
-            one = None if equal else self.with_further(budget, {name: wanted.relative_error}, ends_only=True)
-            if one is not None:
-                most = max(one.most_launches, least.most_launches)
-                prices[name] = [max(one.launches, least.launches, first), most]
+            further = {name: wanted.relative_error}
+            forecast = None if equal else self.with_further(budget, further, ends_only=True)
+            if forecast is not None:
+                most = max(forecast.most_launches, least.most_launches)
+                prices[name] = [max(forecast.launches, least.launches, first), most]
             elif equal:
                 prices[name] = prices[equal]
         return prices
